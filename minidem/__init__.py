@@ -1,0 +1,30 @@
+"""minidem: rigid clumps of spheres bouncing in a box, with every rotational integrator of the literature."""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .errors import InputError, ScenarioError
+    from .scenario import Scenario, load
+    from .simulation import Result, Simulation, run
+    from .trajectory import Trajectory
+
+# Where each public name lives; imported when first asked for, so that `minidem --help` need not load numba.
+_HOMES = {
+    "InputError": "errors",
+    "ScenarioError": "errors",
+    "Scenario": "scenario",
+    "load": "scenario",
+    "Result": "simulation",
+    "Simulation": "simulation",
+    "run": "simulation",
+    "Trajectory": "trajectory",
+}
+__all__ = ["InputError", "Result", "Scenario", "ScenarioError", "Simulation", "Trajectory", "load", "run"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'minidem' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"minidem.{_HOMES[name]}"), name)

@@ -1,0 +1,211 @@
+"""The command line: parses and prints, nothing else. Heavy imports happen inside the commands that need them."""
+
+import contextlib
+import json
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .errors import InputError
+
+if TYPE_CHECKING:
+    from .scenario import Scenario
+    from .simulation import Progress
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    help="Rigid clumps of spheres bouncing in a box, with every rotational integrator of the literature.",
+)
+
+ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO.toml", help="The scenario file.", show_default=False)]
+Set = Annotated[
+    list[str] | None, typer.Option("--set", metavar="TABLE.KEY=VALUE", help="Change a key of the scenario; repeatable.")
+]
+Seed = Annotated[int | None, typer.Option("--seed", metavar="N", help="Seed of the random placement.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else there.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="No progress bar and no summary.")]
+
+
+def loaded(path: Path, changes: list[str] | None, seed: int | None) -> "Scenario":
+    from .scenario import load
+
+    return load(path, [*(changes or []), *([] if seed is None else [f"seed={seed}"])])
+
+
+@app.command()
+def run(
+    scenario: ScenarioFile,
+    set_: Set = None,
+    out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Run directory [output/NAME].")] = None,
+    seed: Seed = None,
+    threads: Annotated[int, typer.Option("--threads", min=1, help="Threads to use at most; runs take one so far.")] = 1,
+    json_: Json = False,
+    quiet: Quiet = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an earlier run in the same directory.")] = False,
+) -> None:
+    """Run a scenario and record its trajectory and energies."""
+    chosen = loaded(scenario, set_, seed)
+    out = out or Path("output") / chosen.name
+    from .simulation import compiled_mark, run
+
+    rotation = chosen.integrator.rotation
+    if not quiet and not compiled_mark(rotation).exists():
+        print(f"compiling kernels for {rotation}, once: takes up to half a minute ...", file=sys.stderr, flush=True)
+    with stop_signals() as received, progress_bar(chosen.name, quiet) as on_progress:
+        result = run(
+            chosen,
+            out,
+            overwrite=overwrite,
+            source=scenario.name,
+            text=scenario.read_text(),
+            on_progress=on_progress,
+            stop=lambda: bool(received),
+        )
+    if json_:
+        print(json.dumps(result.summary))
+    elif not quiet:
+        print(run_table(result.summary))
+    if received:
+        raise typer.Exit(128 + received[0])
+
+
+def run_table(summary: dict[str, Any]) -> str:
+    energy = summary["energy"]
+    drift = "none: the initial energy is zero"
+    if energy["drift_mean"] is not None:
+        drift = "mean {drift_mean:.2e}, last {drift_last:.2e}, max {drift_max:.2e}".format(**energy)
+    rows = {
+        "bodies": f"{summary['bodies']} of {summary['spheres']} spheres in all",
+        "integrator": f"{summary['integrator']}, dt {summary['dt']:.4g} s",
+        "steps": f"{summary['steps']} in {summary['wall_s']:.2f} s, {summary['us_per_step']:.2f} us a step",
+        "set-up": f"{summary['compile_s']:.2f} s",
+        "energy": f"{energy['initial']:.6g} J at the start, {energy['final']:.6g} J at the end",
+        "energy drift": drift,
+        "written to": summary["run_dir"],
+        "status": summary["status"],
+    }
+    return "\n".join(f"{name:<13} {value}" for name, value in rows.items())
+
+
+@contextlib.contextmanager
+def stop_signals() -> Iterator[list[int]]:
+    """Collects SIGINT and SIGTERM, so that the step is finished and files are closed; a second one ends at once."""
+    received: list[int] = []
+
+    def note(number: int, frame: FrameType | None) -> None:
+        received.append(number)
+        signal.signal(number, previous[number])
+
+    previous: dict[int, Any] = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield received
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+
+
+@contextlib.contextmanager
+def progress_bar(name: str, quiet: bool) -> Iterator[Callable[["Progress"], None]]:
+    """A bar with the time left and the energy drift, on stderr, if that is a terminal."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda progress: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeRemainingColumn(),
+        TextColumn("energy drift {task.fields[drift]}"),
+    )
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(name, total=None, drift="")
+
+        def show(progress: "Progress") -> None:
+            bar.update(task, completed=progress.step, total=progress.steps, drift=f"{progress.drift:.1e}")
+
+        yield show
+
+
+@app.command()
+def check(scenario: ScenarioFile, set_: Set = None, seed: Seed = None, json_: Json = False) -> None:
+    """Validate a scenario without running it: sizes, masses, time scales, and how long it would take."""
+    chosen = loaded(scenario, set_, seed)
+    from .simulation import outlook
+
+    report = outlook(chosen, scenario.name)
+    if json_:
+        print(json.dumps(report))
+        return
+    contact = "none" if report["dt_hertz"] is None else f"{report['dt_hertz']:.3g}"
+    print(f"bodies        {report['bodies']} of {report['spheres']} spheres in all")
+    print(f"memory        about {report['memory_mb']:.1f} MB")
+    print(f"dt            {report['dt']:.4g} s: {report['dt_rayleigh']:.3g} Rayleigh times, {contact} Hertz contact times")
+    print(f"steps         {report['steps']}, about {report['estimated_s']:.3g} s at {report['us_per_step']:.3g} us a step")
+    print(f"\n{'clump':<12} {'spheres':>7} {'mass kg':>11} {'volume m3':>11}   principal moments kg m2")
+    for name, clump in report["clumps"].items():
+        moments = " ".join(f"{moment:.4e}" for moment in clump["principal_inertia"])
+        print(f"{name:<12} {clump['spheres']:>7} {clump['mass']:>11.4e} {clump['volume']:>11.4e}   {moments}")
+
+
+@app.command()
+def integrators(json_: Json = False) -> None:
+    """The catalogue of rotational integrators."""
+    from .core.rotation.registry import SCHEMES
+
+    rows = [
+        {
+            "name": scheme.name,
+            "order": scheme.order,
+            "torque_evaluations": scheme.torque_evaluations,
+            "usable_in": scheme.usable_in,
+            "summary": scheme.summary,
+            "source": scheme.source,
+        }
+        for scheme in SCHEMES.values()
+    ]
+    if json_:
+        print(json.dumps(rows))
+        return
+    print(f"{'name':<17}{'order':<6}{'torques':<9}{'usable in':<21}{'what':<44}source")
+    for row in rows:
+        print("{name:<17}{order:<6}{torque_evaluations:<9}{usable_in:<21}{summary:<44}{source}".format(**row))
+
+
+@app.command()
+def view(
+    run_dir: Annotated[Path, typer.Argument(metavar="RUN", help="A run directory.", show_default=False)],
+    frame: Annotated[int, typer.Option("--frame", metavar="N", help="Which frame; -1 is the last.")] = 0,
+    screenshot: Annotated[
+        Path | None, typer.Option("--screenshot", metavar="FILE.png", help="Write a picture, open no window.")
+    ] = None,
+) -> None:
+    """Show one frame of a run."""
+    from .render import show_frame
+
+    show_frame(run_dir, frame, screenshot)
+
+
+def main() -> None:
+    try:
+        app()
+    except InputError as error:
+        print(error, file=sys.stderr)
+        raise SystemExit(2) from None
+    except BrokenPipeError:
+        raise SystemExit(1) from None
+
+
+if __name__ == "__main__":
+    main()

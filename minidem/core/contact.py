@@ -1,0 +1,89 @@
+"""Conservative Hertz contacts between the spheres of different bodies and between spheres and walls.
+
+F = 4/3 E* sqrt(R*) d^(3/2) along the line of centres, with the potential U = 8/15 E* sqrt(R*) d^(5/2) = 2/5 F d (Hertz
+1881; Johnson, Contact Mechanics, 1985, Sec. 4.2). The force acts along the line of centres, so its torque about a body's
+centre of mass is the same whether taken at the contact point or at the centre of the sphere; the latter is used.
+"""
+
+import math
+
+from .compiling import inlined, kernel
+from .quaternion import matrix
+
+
+@inlined
+def hertz(stiffness, overlap):
+    """Force (N) and potential energy (J) of one contact; `stiffness` is 4/3 E* sqrt(R*)."""
+    force = stiffness * overlap * math.sqrt(overlap)
+    return force, 0.4 * force * overlap
+
+
+@inlined
+def push(load, k, arm, force):
+    """Add a force (world) at `arm` from the centre of mass to the load of listed body k."""
+    load[0, k] += force[0]
+    load[1, k] += force[1]
+    load[2, k] += force[2]
+    load[3, k] += arm[1] * force[2] - arm[2] * force[1]
+    load[4, k] += arm[2] * force[0] - arm[0] * force[2]
+    load[5, k] += arm[0] * force[1] - arm[1] * force[0]
+
+
+@inlined
+def arm_of(place, s, position, b):
+    return place[0, s] - position[0, b], place[1, s] - position[1, b], place[2, s] - position[2, b]
+
+
+@kernel
+def contact_forces(bodies, walls, near):
+    """Set force and torque of every body from the candidates; return the elastic energy (J)."""
+    position, orientation, load, place, owner = bodies.position, bodies.orientation, near.load, near.place, near.sphere_owner
+    s = 0
+    for k in range(near.body.size):
+        b = near.body[k]
+        rx, ry, rz = matrix((orientation[0, b], orientation[1, b], orientation[2, b], orientation[3, b]))
+        while s < owner.size and owner[s] == k:
+            x, y, z = near.sphere_centre[0, s], near.sphere_centre[1, s], near.sphere_centre[2, s]
+            place[0, s] = position[0, b] + (rx[0] * x + rx[1] * y + rx[2] * z)
+            place[1, s] = position[1, b] + (ry[0] * x + ry[1] * y + ry[2] * z)
+            place[2, s] = position[2, b] + (rz[0] * x + rz[1] * y + rz[2] * z)
+            s += 1
+        for c in range(6):
+            load[c, k] = 0.0
+
+    elastic = 0.0
+    for p in range(near.pair_reach.size):
+        i, j = near.pair[0, p], near.pair[1, p]
+        dx, dy, dz = place[0, i] - place[0, j], place[1, i] - place[1, j], place[2, i] - place[2, j]
+        squared = dx * dx + dy * dy + dz * dz
+        reach = near.pair_reach[p]
+        if squared < reach * reach:
+            distance = math.sqrt(squared)
+            force, energy = hertz(near.pair_stiffness[p], reach - distance)
+            elastic += energy
+            f = force / distance
+            on_i, on_j = (f * dx, f * dy, f * dz), (-f * dx, -f * dy, -f * dz)
+            push(load, owner[i], arm_of(place, i, position, near.body[owner[i]]), on_i)
+            push(load, owner[j], arm_of(place, j, position, near.body[owner[j]]), on_j)
+
+    for p in range(near.wall_reach.size):
+        i, w = near.wall[0, p], near.wall[1, p]
+        nx, ny, nz = walls.normal[0, w], walls.normal[1, w], walls.normal[2, w]
+        height = (
+            (place[0, i] - walls.point[0, w]) * nx
+            + (place[1, i] - walls.point[1, w]) * ny
+            + (place[2, i] - walls.point[2, w]) * nz
+        )
+        overlap = near.wall_reach[p] - height
+        if overlap > 0.0:
+            force, energy = hertz(near.wall_stiffness[p], overlap)
+            elastic += energy
+            push(load, owner[i], arm_of(place, i, position, near.body[owner[i]]), (force * nx, force * ny, force * nz))
+
+    for k in range(near.body.size):
+        b = near.body[k]
+        rx, ry, rz = matrix((orientation[0, b], orientation[1, b], orientation[2, b], orientation[3, b]))
+        for c in range(3):
+            bodies.force[c, b] = load[c, k]
+            bodies.torque[c, b] = rx[c] * load[3, k] + ry[c] * load[4, k] + rz[c] * load[5, k]
+    return elastic

@@ -1,0 +1,21 @@
+"""Euler's equations of rotational motion in the principal-axis body frame (SPIRAL paper, Eq. 8)."""
+
+from ..compiling import inlined
+
+
+@inlined
+def acceleration(omega, torque, inertia):
+    """d omega / dt = (M - omega x I omega) / I, by components."""
+    wx, wy, wz = omega
+    ix, iy, iz = inertia
+    return (
+        (torque[0] + wy * wz * (iy - iz)) / ix,
+        (torque[1] + wz * wx * (iz - ix)) / iy,
+        (torque[2] + wx * wy * (ix - iy)) / iz,
+    )
+
+
+@inlined
+def kicked(omega, rate, dt):
+    """omega + dt rate"""
+    return omega[0] + dt * rate[0], omega[1] + dt * rate[1], omega[2] + dt * rate[2]

@@ -1,0 +1,25 @@
+"""Fincham's leapfrog as YADE has it and as the SPIRAL paper tested it.
+
+Like `fincham`, but L(n+1/2) is turned into the body frame by the matrix of time n instead of n+1/2:
+
+    omega(n+1/2) = A(q(n)) L(n+1/2) / I,   q(n+1) = q(n) + dt dq/dt(q(n+1/2), omega(n+1/2))
+
+which costs an order. del Valle et al., Comput. Phys. Commun. 297, 109077 (2024), App. B.3, Eq. B.4-B.6. `spin` is L
+(J s, world frame).
+"""
+
+from ..compiling import inlined
+from ..quaternion import moved, rate_of, unit
+from . import fincham
+
+start = fincham.start
+on_step = fincham.on_step
+
+
+@inlined
+def advance(q, momentum, torque, inertia, dt):
+    omega = fincham.spin_rate(q, fincham.pushed(q, momentum, torque, 0.5 * dt), inertia)
+    momentum = fincham.pushed(q, momentum, torque, dt)
+    middle = moved(q, rate_of(q, omega), 0.5 * dt)
+    omega = fincham.spin_rate(q, momentum, inertia)
+    return unit(moved(q, rate_of(middle, omega), dt)), momentum

@@ -1,0 +1,199 @@
+"""From a scenario to what is simulated: clumps with their masses, placed bodies, walls, moduli and the time step."""
+
+from dataclasses import dataclass
+from itertools import combinations_with_replacement
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import quaternions
+from .clump import Clump, make_clump
+from .core.neighbours import candidates
+from .core.state import Bodies, Shapes, Walls
+from .errors import ScenarioError
+from .placement import Streams, random_directions, random_poses
+from .scenario import Material, Scenario
+
+Array = NDArray[np.float64]
+TOUCHING = 1e-9  # an overlap of less than this part of the smaller radius is round-off, not an error
+
+
+@dataclass(frozen=True)
+class Model:
+    clumps: list[Clump]  # those that have bodies, in the scenario's order
+    species: NDArray[np.int64]  # (n,) index into `clumps`
+    position: Array  # (n, 3) of the centres of mass, m
+    orientation: Array  # (n, 4) clump as given -> world
+    velocity: Array  # (n, 3) m/s
+    angular_velocity: Array  # (n, 3) world frame, rad/s
+    shapes: Shapes
+    walls: Walls
+    modulus: Array  # (m, m) effective modulus E* of each pair of materials, Pa
+    gravity: tuple[float, float, float]  # m/s^2
+    dt: float  # s
+    steps: int
+
+    @property
+    def mass(self) -> Array:
+        """(n,) kg"""
+        return np.array([clump.mass for clump in self.clumps])[self.species]
+
+    @property
+    def spheres(self) -> int:
+        return sum(len(self.clumps[k].spheres) for k in self.species)
+
+    def bodies(self) -> Bodies:
+        """The kernels' state, with velocities and spin still on step and no forces yet."""
+        axes = np.array([clump.principal_axes for clump in self.clumps])[self.species]
+        orientation = quaternions.unit(quaternions.product(self.orientation, axes))
+        omega = quaternions.rotated(quaternions.conjugate(orientation), self.angular_velocity)
+        inertia = np.array([clump.principal_inertia for clump in self.clumps])[self.species]
+        swing = [float(np.linalg.norm(clump.body_spheres[:, :3], axis=1).max()) for clump in self.clumps]
+        n = len(self.species)
+        return Bodies(
+            position=rows(self.position),
+            velocity=rows(self.velocity),
+            orientation=rows(orientation),
+            spin=rows(omega),
+            force=np.zeros((3, n)),
+            torque=np.zeros((3, n)),
+            mass=self.mass,
+            inertia=rows(inertia),
+            reach=np.array([clump.bounding_radius for clump in self.clumps])[self.species],
+            swing=np.array(swing)[self.species],
+            shape=self.species,
+        )
+
+
+def rows(vectors: Array) -> Array:
+    """(n, k) -> component-major (k, n)"""
+    return np.ascontiguousarray(np.asarray(vectors, float).T)
+
+
+def build_model(scenario: Scenario, source: str = "") -> Model:
+    """`source` names the scenario in messages."""
+    source = source or scenario.name
+    names = scenario.used_clumps
+    clumps = []
+    for name in names:
+        spec = scenario.clump[name]
+        density = scenario.material[spec.material].density
+        clumps.append(make_clump(spec.sphere_rows(), density, name, spec.material))
+    materials = list(scenario.material)
+    shapes = Shapes(
+        first=np.cumsum([0] + [len(clump.spheres) for clump in clumps]).astype(np.int64),
+        centre=rows(np.vstack([clump.body_spheres[:, :3] for clump in clumps])),
+        radius=np.concatenate([clump.body_spheres[:, 3] for clump in clumps]),
+        material=np.array([materials.index(clump.material) for clump in clumps], dtype=np.int64),
+    )
+    walls = walls_of(scenario, materials)
+    dt = scenario.dt_seconds({clump.name: clump.spheres for clump in clumps})
+
+    species = [names.index(body.clump) for body in scenario.body]
+    speed, spin = [0.0] * len(species), [0.0] * len(species)
+    for group in scenario.place:
+        species += [names.index(group.clump)] * group.count
+        speed += [group.speed] * group.count
+        spin += [group.spin] * group.count
+    kind = np.array(species, dtype=np.int64)
+
+    streams = Streams.of(scenario.seed)
+    exact = len(scenario.body)
+    velocity = np.array(speed)[:, None] * random_directions(streams.velocities, len(kind))
+    angular_velocity = np.array(spin)[:, None] * random_directions(streams.spins, len(kind))
+    position, orientation = np.zeros((len(kind), 3)), np.zeros((len(kind), 4))
+    for b, body in enumerate(scenario.body):
+        position[b], orientation[b] = body.position, body.orientation
+        velocity[b], angular_velocity[b] = body.velocity, body.angular_velocity
+
+    axes = np.array([clump.principal_axes for clump in clumps])[kind]
+    if len(kind) > exact:
+        assert scenario.domain.box is not None  # the scenario's own check
+        reach = np.array([clump.bounding_radius for clump in clumps])[kind]
+        fixed = (position[:exact], quaternions.product(orientation[:exact], axes[:exact]))
+        position, turned, placed = random_poses(kind, reach, fixed, scenario.domain.box, shapes, walls, streams)
+        if placed < len(kind):
+            fitted = f"{placed - exact} of {len(kind) - exact} bodies found room in the box without overlap"
+            raise ScenarioError([f"{source}: place: {fitted}; place fewer or smaller ones, or enlarge domain.box"])
+        orientation[exact:] = quaternions.product(turned, quaternions.conjugate(axes))[exact:]
+
+    model = Model(
+        clumps=clumps,
+        species=kind,
+        position=position,
+        orientation=orientation,
+        velocity=velocity,
+        angular_velocity=angular_velocity,
+        shapes=shapes,
+        walls=walls,
+        modulus=effective_moduli(list(scenario.material.values())),
+        gravity=scenario.domain.gravity,
+        dt=dt,
+        steps=scenario.steps(dt),
+    )
+    overlaps = initial_overlaps(model, exact, len(BOX_WALLS) if scenario.domain.box else 0)
+    if overlaps:
+        raise ScenarioError([f"{source}: {line}" for line in overlaps])
+    return model
+
+
+def effective_moduli(materials: list[Material]) -> Array:
+    """1/E* = (1 - v1^2)/E1 + (1 - v2^2)/E2 for each pair, Pa."""
+    table = np.empty((len(materials), len(materials)))
+    for (i, a), (j, b) in combinations_with_replacement(enumerate(materials), 2):
+        table[i, j] = table[j, i] = 1.0 / ((1 - a.poisson**2) / a.young + (1 - b.poisson**2) / b.young)
+    return table
+
+
+BOX_WALLS = ("x = 0", "x = max", "y = 0", "y = max", "z = 0", "z = max")
+
+
+def walls_of(scenario: Scenario, materials: list[str]) -> Walls:
+    """The six walls of the box, in the order of BOX_WALLS, then the scenario's own."""
+    points, normals, kinds = [], [], []
+    if scenario.domain.box is not None:
+        for axis, length in enumerate(scenario.domain.box):
+            for end, sign in ((0.0, 1.0), (length, -1.0)):
+                points.append(np.eye(3)[axis] * end)
+                normals.append(np.eye(3)[axis] * sign)
+                kinds.append(materials.index(str(scenario.domain.material)))
+    for wall in scenario.wall:
+        points.append(np.array(wall.point))
+        normals.append(np.array(wall.normal))
+        kinds.append(materials.index(wall.material))
+    count = len(kinds)
+    return Walls(
+        point=rows(np.array(points).reshape(count, 3)),
+        normal=rows(np.array(normals).reshape(count, 3)),
+        material=np.array(kinds, dtype=np.int64),
+    )
+
+
+def initial_overlaps(model: Model, exact: int, boxed: int) -> list[str]:
+    """What touches at the start, a line a pair of bodies or a body and a wall: which, and by how much.
+
+    The first `exact` bodies are the scenario's [[body]] entries, the first `boxed` walls are those of the box.
+    """
+    bodies = model.bodies()
+    near = candidates(bodies, model.shapes, model.walls, model.modulus, 0.0)
+    owner = near.body[near.sphere_owner]
+    centre = quaternions.rotated(bodies.orientation.T[owner], near.sphere_centre.T) + bodies.position.T[owner]
+
+    def named(b: int) -> str:
+        return f"body[{b}]" if b < exact else f"placed body {b - exact}"
+
+    deepest: dict[tuple[int, str], float] = {}
+    i, j = near.pair
+    gaps = np.linalg.norm(centre[i] - centre[j], axis=1) - near.pair_reach
+    for gap, reach, a, b in zip(gaps, near.pair_reach, owner[i], owner[j], strict=True):
+        if gap < -TOUCHING * reach:
+            key = (int(a), f"overlaps {named(int(b))}")
+            deepest[key] = max(deepest.get(key, 0.0), -gap)
+    i, w = near.wall
+    heights = np.einsum("ij,ij->i", centre[i] - model.walls.point.T[w], model.walls.normal.T[w])
+    for height, radius, b, wall in zip(heights, near.wall_reach, owner[i], w, strict=True):
+        if height < radius * (1 - TOUCHING):
+            barrier = f"the box at {BOX_WALLS[wall]}" if wall < boxed else f"wall[{wall - boxed}]"
+            key = (int(b), f"reaches beyond {barrier}")
+            deepest[key] = max(deepest.get(key, 0.0), radius - height)
+    return [f"{named(b)}: {what} by {depth:.3g} m at the start; move it" for (b, what), depth in sorted(deepest.items())]

@@ -1,0 +1,83 @@
+"""Overlap-free random placement, seeded, with isotropic directions."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .core.placing import Crowd, fill, set_pose, stand
+from .core.state import Shapes, Walls
+
+Array = NDArray[np.float64]
+MOST_TRIES = 20_000  # for one body, before the box counts as full
+BATCH = 4096  # random poses drawn at a time
+
+
+@dataclass(frozen=True)
+class Streams:
+    """Independent random streams, so that, say, another speed leaves the positions as they were."""
+
+    positions: np.random.Generator
+    orientations: np.random.Generator
+    velocities: np.random.Generator
+    spins: np.random.Generator
+
+    @classmethod
+    def of(cls, seed: int) -> "Streams":
+        return cls(*(np.random.default_rng(child) for child in np.random.SeedSequence(seed).spawn(4)))
+
+
+def random_directions(generator: np.random.Generator, count: int) -> Array:
+    """(count, 3) unit vectors, uniform on the sphere."""
+    vectors = generator.standard_normal((count, 3))
+    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+
+def random_orientations(generator: np.random.Generator, count: int) -> Array:
+    """(count, 4) unit quaternions, uniform over all rotations."""
+    quaternions = generator.standard_normal((count, 4))
+    return quaternions / np.linalg.norm(quaternions, axis=1, keepdims=True)
+
+
+def random_poses(
+    shape: NDArray[np.int64],
+    reach: Array,
+    fixed: tuple[Array, Array],
+    box: tuple[float, float, float],
+    shapes: Shapes,
+    walls: Walls,
+    streams: Streams,
+) -> tuple[Array, Array, int]:
+    """Positions (n, 3) and principal-axis orientations (n, 4) of all bodies, and how many of them could be placed.
+
+    The first bodies stand as given in `fixed` (positions, orientations). The others are placed at random in the box, the
+    largest first, since they find room only while there is some.
+    """
+    n, first = shape.size, len(fixed[0])
+    spheres = np.diff(shapes.first)[shape]
+    offset = np.concatenate([[0], np.cumsum(spheres)]).astype(np.int64)
+    cell_size = max(2.0 * float(reach.max()), max(box) / 128.0)
+    cells = [max(1, int(length // cell_size)) for length in box]
+    crowd = Crowd(
+        position=np.zeros((3, n)),
+        orientation=np.zeros((4, n)),
+        reach=reach,
+        shape=shape,
+        offset=offset,
+        place=np.zeros((3, int(offset[-1]))),
+        radius=np.zeros(int(offset[-1])),
+        head=np.full(cells, -1, dtype=np.int64),
+        previous=np.full(n, -1, dtype=np.int64),
+        cell_size=cell_size,
+    )
+    for b in range(first):
+        set_pose(crowd, shapes, b, fixed[0][b], fixed[1][b])
+        stand(crowd, b)
+    waiting = first + np.argsort(-reach[first:], kind="stable")
+    placed, tries = 0, 0
+    while placed < waiting.size and tries < MOST_TRIES:
+        positions = streams.positions.random((BATCH, 3)) * np.asarray(box)
+        orientations = random_orientations(streams.orientations, BATCH)
+        stood, tries = fill(crowd, shapes, walls, waiting[placed:], tries, MOST_TRIES, positions, orientations)
+        placed += stood
+    return crowd.position.T.copy(), crowd.orientation.T.copy(), first + placed

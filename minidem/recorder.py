@@ -1,0 +1,238 @@
+"""The run directory: trajectory.h5 (H5MD 1.1), energy.csv, manifest.json and the scenario as given and as resolved.
+
+The trajectory is written in HDF5's single-writer-multiple-readers mode, so that it is whole at any moment: it can be read
+while the run goes on and after the run was killed.
+"""
+
+import csv
+import getpass
+import hashlib
+import json
+import os
+import platform
+import time
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import h5py
+import numpy as np
+
+from .errors import InputError
+from .model import Model
+from .scenario import Scenario
+from .trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from .simulation import Frame
+
+ENERGIES = ("kinetic_translational", "kinetic_rotational", "elastic", "gravity", "total")  # J
+VECTORS = {"momentum": "kg m s-1", "angular_momentum": "kg m2 s-1"}
+FRAME = {  # name: (components, unit)
+    "position": (3, "m"),
+    "velocity": (3, "m s-1"),
+    "orientation": (4, "1"),
+    "angular_velocity": (3, "rad s-1"),
+}
+FILES = ("scenario.toml", "resolved.toml", "manifest.json", "trajectory.h5", "energy.csv", "checkpoint.h5")
+FLUSH_EVERY = 0.5  # s of wall time between two writes to disk
+LARGEST_BUFFER = 2**25  # bytes
+
+
+def claimed_directory(directory: Path, overwrite: bool) -> Path:
+    """The directory, if a run may be written there."""
+    if directory.exists() and not directory.is_dir():
+        raise InputError(f"{directory}: is a file; give a directory with --out")
+    found = sorted(path.name for path in directory.iterdir()) if directory.is_dir() else []
+    if found and "manifest.json" not in found:
+        raise InputError(f"{directory}: holds other files ({', '.join(found[:3])}); give an empty directory with --out")
+    if found and not overwrite:
+        raise InputError(f"{directory}: holds a run already; give --overwrite to replace it, or another --out")
+    return directory
+
+
+class Recorder:
+    """Writes one run. Without a directory the trajectory is kept in memory and the other files are left out."""
+
+    def __init__(self, directory: Path | None, scenario: Scenario, model: Model, text: str):
+        self.directory = directory
+        self._frames: list[tuple[int, float, Any]] = []
+        self._observables: list[tuple[int, float, dict[str, Any]]] = []
+        self._buffered = 0  # bytes
+        self._flushed = time.monotonic()
+        resolved = scenario.to_toml()
+        text = text or resolved
+        if directory is None:
+            self._file = h5py.File("memory.h5", "w", driver="core", backing_store=False)
+        else:
+            try:
+                directory.mkdir(parents=True, exist_ok=True)
+                for name in FILES:
+                    (directory / name).unlink(missing_ok=True)
+                (directory / "scenario.toml").write_text(text)
+                (directory / "resolved.toml").write_text(resolved)
+                self._file = h5py.File(directory / "trajectory.h5", "w", libver=("v110", "v110"))
+                self._csv = open(directory / "energy.csv", "w", newline="")  # noqa: SIM115 - closed by _close
+            except OSError as error:
+                raise InputError(f"{directory}: cannot be written ({error}); give another --out") from None
+            self._table = csv.writer(self._csv)
+            self._table.writerow(["step", "time", *ENERGIES])
+            self._manifest = {
+                "minidem": version("minidem"),
+                "versions": {name: version(name) for name in ("numpy", "numba", "scipy", "h5py", "pydantic")},
+                "python": platform.python_version(),
+                "platform": platform.platform(),
+                "seed": scenario.seed,
+                "threads": 1,
+                "started": now(),
+                "ended": None,
+                "status": "running",
+                "sha256": {name: sha256(directory / name) for name in ("scenario.toml", "resolved.toml")},
+            }
+            self._write_manifest()
+        self._lay_out(scenario, model, text, resolved)
+        if directory is not None:
+            self._file.swmr_mode = True
+
+    def __enter__(self) -> "Recorder":
+        return self
+
+    def __exit__(self, kind: type | None, *_: object) -> None:
+        if self.directory is None:
+            return
+        if self._file:  # not finished: something went wrong
+            self._flush()
+            self._close("failed" if kind else "interrupted", {})
+
+    def _lay_out(self, scenario: Scenario, model: Model, text: str, resolved: str) -> None:
+        file = self._file
+        file.create_group("h5md").attrs["version"] = np.array([1, 1], dtype=np.int32)
+        file["h5md"].create_group("author").attrs["name"] = user_name()
+        creator = file["h5md"].create_group("creator")
+        creator.attrs["name"], creator.attrs["version"] = "minidem", version("minidem")
+
+        bodies = file.create_group("particles/bodies")
+        box = bodies.create_group("box")
+        box.attrs["dimension"] = 3
+        box.attrs["boundary"] = ["none"] * 3
+        if scenario.domain.box is not None:
+            fixed(box, "edges", np.array(scenario.domain.box), "m")
+        fixed(bodies, "species", model.species.astype(np.int32), "1")
+        fixed(bodies, "mass", model.mass, "kg")
+        fixed(bodies, "id", np.arange(len(model.species)), "1")
+        series(bodies, {name: ((len(model.species), size), unit) for name, (size, unit) in FRAME.items()})
+        observables: dict[str, tuple[tuple[int, ...], str]] = {name: ((), "J") for name in ENERGIES}
+        series(file.create_group("observables"), observables | {name: ((3,), unit) for name, unit in VECTORS.items()})
+
+        parameters = file.create_group("parameters/minidem")
+        fixed(parameters, "scenario", text, "1")
+        fixed(parameters, "resolved", resolved, "1")
+        for k, clump in enumerate(model.clumps):
+            group = parameters.create_group(f"clumps/{k}")
+            group.attrs["name"], group.attrs["material"] = clump.name, clump.material
+            fixed(group, "spheres", clump.spheres, "m")
+            fixed(group, "mass", clump.mass, "kg")
+            fixed(group, "volume", clump.volume, "m3")
+            fixed(group, "center", clump.center, "m")
+            fixed(group, "inertia", clump.inertia, "kg m2")
+
+    def record_frame(self, step: int, time_: float, frame: "Frame") -> None:
+        self._frames.append((step, time_, frame))
+        self._buffered += frame.position.nbytes * 4
+        self._flush_if_due()
+
+    def record_observables(self, step: int, time_: float, values: dict[str, Any]) -> None:
+        self._observables.append((step, time_, values))
+        self._flush_if_due()
+
+    def _flush_if_due(self) -> None:
+        if time.monotonic() - self._flushed > FLUSH_EVERY or self._buffered > LARGEST_BUFFER:
+            self._flush()
+
+    def _flush(self) -> None:
+        append(
+            self._file["particles/bodies"],
+            tuple(FRAME),
+            [(step, time_, {name: getattr(frame, name) for name in FRAME}) for step, time_, frame in self._frames],
+        )
+        append(self._file["observables"], (*ENERGIES, *VECTORS), self._observables)
+        if self.directory is not None:
+            for step, time_, values in self._observables:
+                self._table.writerow([step, repr(time_), *(repr(values[name]) for name in ENERGIES)])
+            self._csv.flush()
+        self._file.flush()
+        self._frames, self._observables, self._buffered = [], [], 0
+        self._flushed = time.monotonic()
+
+    def finish(self, summary: dict[str, Any]) -> None:
+        self._flush()
+        if self.directory is not None:
+            self._close(summary["status"], summary)
+
+    def _close(self, status: str, summary: dict[str, Any]) -> None:
+        assert self.directory is not None
+        self._file.close()
+        self._csv.close()
+        self._manifest |= {"ended": now(), "status": status, "summary": summary}
+        self._manifest["sha256"] = {
+            path.name: sha256(path) for path in sorted(self.directory.iterdir()) if path.name != "manifest.json"
+        }
+        self._write_manifest()
+
+    def _write_manifest(self) -> None:
+        assert self.directory is not None
+        new = self.directory / "manifest.json.new"
+        new.write_text(json.dumps(self._manifest, indent=2) + "\n")
+        os.replace(new, self.directory / "manifest.json")
+
+    def trajectory(self) -> Trajectory:
+        return Trajectory(self._file if self.directory is None else self.directory)
+
+
+def fixed(group: h5py.Group, name: str, value: Any, unit: str) -> None:
+    """An element that does not change with time."""
+    group.create_dataset(name, data=value).attrs["unit"] = unit
+
+
+def series(group: h5py.Group, elements: dict[str, tuple[tuple[int, ...], str]]) -> None:
+    """Time-dependent elements, name: (shape, unit), that share one step and one time (H5MD 1.1, by hard links)."""
+    step = group.create_dataset(f"{next(iter(elements))}/step", (0,), np.int64, maxshape=(None,), chunks=(1024,))
+    time_ = group.create_dataset(f"{next(iter(elements))}/time", (0,), np.float64, maxshape=(None,), chunks=(1024,))
+    step.attrs["unit"], time_.attrs["unit"] = "1", "s"
+    for name, (shape, unit) in elements.items():
+        element = group.require_group(name)
+        if "step" not in element:
+            element["step"], element["time"] = step, time_
+        rows = max(1, 2**16 // (8 * int(np.prod(shape, dtype=int))))  # chunks of about 64 kB
+        value = element.create_dataset("value", (0, *shape), np.float64, maxshape=(None, *shape), chunks=(rows, *shape))
+        value.attrs["unit"] = unit
+
+
+def append(group: h5py.Group, names: tuple[str, ...], rows: list[tuple[int, float, dict[str, Any]]]) -> None:
+    """Append rows of (step, time, values by name); the step goes last, so that readers count only whole rows."""
+    if not rows:
+        return
+    old = len(group[names[0]]["step"])
+    columns = [(group[name]["value"], [values[name] for _, _, values in rows]) for name in names]
+    columns.append((group[names[0]]["time"], [time_ for _, time_, _ in rows]))
+    columns.append((group[names[0]]["step"], [step for step, _, _ in rows]))
+    for dataset, values in columns:
+        dataset.resize(old + len(rows), axis=0)
+        dataset[old:] = np.array(values)
+
+
+def now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def user_name() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):
+        return "unknown"
+
+
+def sha256(path: Path) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

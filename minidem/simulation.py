@@ -1,0 +1,265 @@
+"""Advance a model in time and record it."""
+
+import importlib
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import quaternions
+from .core.compiling import cache_directory, rotation_kernel
+from .core.contact import contact_forces
+from .core.neighbours import SMALLEST_SKIN, candidates
+from .core.observables import conserved_sums, on_step_motion
+from .core.rotation.registry import SCHEMES
+from .core.step import advance, half_back
+from .model import Model, build_model
+from .recorder import ENERGIES, Recorder, claimed_directory
+from .scenario import Scenario, hertz_contact_time
+from .trajectory import Trajectory
+
+Array = NDArray[np.float64]
+PATIENCE = 0.1  # s of wall time in compiled code before signals and progress get their turn
+
+
+@dataclass(frozen=True)
+class Frame:
+    """All bodies at one time, on step, world frame."""
+
+    position: Array  # (n, 3) of the centres of mass, m
+    velocity: Array  # (n, 3) m/s
+    orientation: Array  # (n, 4) clump as given -> world
+    angular_velocity: Array  # (n, 3) rad/s
+
+
+class Simulation:
+    """The state of a model, advanced step by step.
+
+    Between steps the position and orientation are at step n with the forces of step n; velocity and spin are staggered as
+    the integrators want them.
+    """
+
+    def __init__(self, model: Model, rotation: str):
+        self.model = model
+        self.step = 0
+        scheme = importlib.import_module(SCHEMES[rotation].module)
+        self._start, self._rotate, self._on_step = (
+            rotation_kernel(getattr(scheme, part), f"{rotation}.{part}") for part in ("start", "advance", "on_step")
+        )
+        self.bodies = model.bodies()
+        skin = SMALLEST_SKIN * float(self.bodies.reach.mean())
+        self._near = candidates(self.bodies, model.shapes, model.walls, model.modulus, skin)
+        self.elastic = contact_forces(self.bodies, model.walls, self._near)  # J
+        start = self._observables(self.bodies.velocity, self.bodies.orientation, self.bodies.spin)
+        self.initial_energy = start["total"]  # J, exact: of the state before it is staggered
+        half_back(self._start, self.bodies, model.gravity, model.dt)
+
+    @property
+    def time(self) -> float:
+        """s"""
+        return self.step * self.model.dt
+
+    def advance(self, steps: int) -> None:
+        model = self.model
+        self._near, self.elastic = advance(
+            steps,
+            model.dt,
+            model.gravity,
+            self._rotate,
+            self.bodies,
+            model.shapes,
+            model.walls,
+            model.modulus,
+            self._near,
+            self.elastic,
+        )
+        self.step += steps
+
+    def _on_step_motion(self) -> tuple[Array, Array, Array]:
+        """Velocity (3, n) in world axes, orientation (4, n) and angular velocity (3, n) in principal axes, at step n."""
+        return on_step_motion(self._on_step, self.bodies, self.model.gravity, self.model.dt)
+
+    def observables(self) -> dict[str, Any]:
+        """Energies (J), momentum (kg m/s) and angular momentum about the origin (J s) at step n."""
+        return self._observables(*self._on_step_motion())
+
+    def _observables(self, velocity: Array, orientation: Array, omega: Array) -> dict[str, Any]:
+        sums = conserved_sums(self.bodies, velocity, orientation, omega, self.model.gravity)
+        translational, rotational, gravity = (float(energy) for energy in sums[:3])
+        return {
+            "kinetic_translational": translational,
+            "kinetic_rotational": rotational,
+            "elastic": self.elastic,
+            "gravity": gravity,
+            "total": translational + rotational + self.elastic + gravity,
+            "momentum": sums[3:6],
+            "angular_momentum": sums[6:],
+        }
+
+    def frame(self) -> Frame:
+        velocity, orientation, omega = self._on_step_motion()
+        axes = np.array([clump.principal_axes for clump in self.model.clumps])[self.model.species]
+        return Frame(
+            position=self.bodies.position.T.copy(),
+            velocity=velocity.T.copy(),
+            orientation=quaternions.product(orientation.T, quaternions.conjugate(axes)),
+            angular_velocity=quaternions.rotated(orientation.T, omega.T),
+        )
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What a run tells while it goes on."""
+
+    step: int
+    steps: int
+    drift: float  # |E - E0| / |E0| of the last row of the energy log
+
+
+@dataclass(frozen=True)
+class Result:
+    summary: dict[str, Any]  # as printed by `minidem run --json`
+    energy: dict[str, Array]  # the energy log by column: step, time (s) and the energies (J)
+    trajectory: Trajectory
+
+
+def compiled_mark(rotation: str) -> Path:
+    """A file that exists when this integrator's kernels are in the disk cache."""
+    return cache_directory() / f"{rotation}.compiled"
+
+
+def run(
+    scenario: Scenario,
+    out: str | PathLike[str] | None = None,
+    *,
+    overwrite: bool = False,
+    source: str = "",
+    text: str = "",
+    on_progress: Callable[[Progress], None] = lambda progress: None,
+    stop: Callable[[], bool] = lambda: False,
+) -> Result:
+    """Run a scenario to its end, or until `stop()` is true after some step.
+
+    With `out` the run directory is written; without, everything is kept in memory. `source` names the scenario in messages,
+    `text` is the scenario as its author wrote it.
+    """
+    begun = time.perf_counter()
+    directory = None if out is None else claimed_directory(Path(out), overwrite)
+    rotation = scenario.integrator.rotation
+    model = build_model(scenario, source)
+    simulation = Simulation(model, rotation)
+    simulation.advance(0)  # compiles
+    simulation.observables()
+    compiled_mark(rotation).touch()
+    ready = time.perf_counter()
+
+    log: dict[str, list[float]] = {name: [] for name in ("step", "time", *ENERGIES)}
+    with Recorder(directory, scenario, model, text) as recorder:
+        frame_steps, log_steps = (
+            evenly_spaced(count, model.steps) for count in (scenario.output.frames, scenario.output.energies)
+        )
+        chunk = 1  # steps that take less than PATIENCE
+        drift = math.nan
+        for milestone in sorted(frame_steps | log_steps):
+            while simulation.step < milestone and not stop():
+                began, steps = time.perf_counter(), min(chunk, milestone - simulation.step)
+                simulation.advance(steps)
+                chunk = max(1, min(2 * chunk, int(PATIENCE * steps / (time.perf_counter() - began))))
+            if simulation.step < milestone:
+                break
+            if milestone in log_steps:
+                observables = simulation.observables()
+                drift = float(deviation(observables["total"], simulation.initial_energy))
+                recorder.record_observables(simulation.step, simulation.time, observables)
+                for name in log:
+                    log[name].append({"step": simulation.step, "time": simulation.time, **observables}[name])
+            if milestone in frame_steps:
+                recorder.record_frame(simulation.step, simulation.time, simulation.frame())
+            on_progress(Progress(simulation.step, model.steps, drift))
+        energy = {name: np.array(values) for name, values in log.items()}
+        wall = time.perf_counter() - ready
+        summary = {
+            "run_dir": None if directory is None else str(directory),
+            "bodies": len(model.species),
+            "spheres": model.spheres,
+            "steps": simulation.step,
+            "dt": model.dt,
+            "wall_s": wall,
+            "us_per_step": 1e6 * wall / max(simulation.step, 1),
+            "compile_s": ready - begun,
+            "integrator": rotation,
+            "energy": drift_summary(energy["total"], simulation.initial_energy),
+            "status": "ok" if simulation.step == model.steps else "interrupted",
+        }
+        recorder.finish(summary)
+    return Result(summary, energy, recorder.trajectory())
+
+
+def evenly_spaced(count: int, steps: int) -> set[int]:
+    """`count` steps from the first to the last; one alone is the last."""
+    return {steps} if count == 1 else {round(i * steps / (count - 1)) for i in range(count)}
+
+
+def deviation(total: Array | float, initial: float) -> Any:
+    """|E - E0| / |E0|; NaN where E0 is zero."""
+    return np.abs(total - initial) / abs(initial) if initial else np.full_like(total, np.nan, dtype=float)
+
+
+def drift_summary(total: Array, initial: float) -> dict[str, float | None]:
+    """The deviations over the energy log; null where there are none."""
+    drift = deviation(total, initial)
+    measures = {"mean": drift.mean(), "last": drift[-1], "max": drift.max()} if drift.size else {}
+    summary: dict[str, float | None] = {"initial": initial, "final": float(total[-1]) if total.size else initial}
+    for name in ("mean", "last", "max"):
+        value = float(measures.get(name, np.nan))
+        summary[f"drift_{name}"] = None if np.isnan(value) else value
+    return summary
+
+
+def outlook(scenario: Scenario, source: str = "") -> dict[str, Any]:
+    """What a run of the scenario would be like: sizes, masses, time scales, and the wall time from a short trial."""
+    model = build_model(scenario, source)
+    simulation = Simulation(model, scenario.integrator.rotation)
+    simulation.advance(0)  # compiles
+    steps, took = 1, 0.0
+    while took < PATIENCE and simulation.step < model.steps:
+        began = time.perf_counter()
+        simulation.advance(steps)
+        took = time.perf_counter() - began
+        steps *= 2
+    us_per_step = 1e6 * took / max(steps // 2, 1)
+
+    spheres = {clump.name: clump.spheres for clump in model.clumps}
+    speed = np.linalg.norm(model.velocity, axis=1) + np.linalg.norm(model.angular_velocity, axis=1) * simulation.bodies.reach
+    contact_time = min(
+        hertz_contact_time(clump.mass / 2, float(clump.spheres[:, 3].min()) / 2, modulus, 2 * float(speed.max()))
+        for clump, modulus in zip(model.clumps, np.diag(model.modulus)[model.shapes.material], strict=True)
+    )
+    return {
+        "bodies": len(model.species),
+        "spheres": model.spheres,
+        "memory_mb": (400 * len(model.species) + 200 * model.spheres) / 1e6,
+        "dt": model.dt,
+        "dt_rayleigh": model.dt / scenario.rayleigh_time(spheres),
+        "dt_hertz": None if np.isinf(contact_time) else model.dt / contact_time,
+        "steps": model.steps,
+        "us_per_step": us_per_step,
+        "estimated_s": 1e-6 * us_per_step * model.steps,
+        "clumps": {
+            clump.name: {
+                "spheres": len(clump.spheres),
+                "mass": clump.mass,
+                "volume": clump.volume,
+                "center": clump.center.tolist(),
+                "inertia": clump.inertia.tolist(),
+                "principal_inertia": clump.principal_inertia.tolist(),
+            }
+            for clump in model.clumps
+        },
+    }
