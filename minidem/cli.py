@@ -100,16 +100,19 @@ def stop_signals() -> Iterator[list[int]]:
     """Collects SIGINT and SIGTERM, so that the step is finished and files are closed; a second one ends at once."""
     received: list[int] = []
 
+    def restore() -> None:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+
     def note(number: int, frame: FrameType | None) -> None:
         received.append(number)
-        signal.signal(number, previous[number])
+        restore()
 
     previous: dict[int, Any] = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield received
     finally:
-        for number, handler in previous.items():
-            signal.signal(number, handler)
+        restore()
 
 
 @contextlib.contextmanager

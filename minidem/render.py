@@ -1,6 +1,8 @@
 """Pictures of snapshots. Reads run directories only; never sees a kernel."""
 
+import ctypes.util
 import os
+import sys
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -16,8 +18,9 @@ COLOURS = ("#E69F00", "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#C
 
 def show_frame(run: str | PathLike[str], frame: int, screenshot: str | PathLike[str] | None = None) -> None:
     """One frame of a run in a window, or as a picture without one."""
-    if screenshot is not None and not os.environ.get("DISPLAY"):
-        os.environ.setdefault("VTK_DEFAULT_OPENGL_WINDOW", "vtkEGLRenderWindow")  # no display: do not look for one
+    if screenshot is not None and Path(screenshot).suffix.lower() not in (".png", ".jpg", ".jpeg"):
+        raise InputError(f"{screenshot}: give a picture file that ends in .png or .jpg")
+    choose_window(screenshot is None)
     import pyvista
 
     with Trajectory(run) as trajectory:
@@ -27,8 +30,6 @@ def show_frame(run: str | PathLike[str], frame: int, screenshot: str | PathLike[
             )
         centres, radii, body = trajectory.spheres(frame)
         species, box = trajectory.species, trajectory.box
-    if screenshot is not None and Path(screenshot).suffix.lower() not in (".png", ".jpg", ".jpeg"):
-        raise InputError(f"{screenshot}: give a picture file that ends in .png or .jpg")
 
     plotter: Any = pyvista.Plotter(off_screen=screenshot is not None, window_size=[1200, 1000])
     plotter.set_background("white")
@@ -51,3 +52,15 @@ def show_frame(run: str | PathLike[str], frame: int, screenshot: str | PathLike[
     else:
         plotter.screenshot(str(screenshot))
         plotter.close()
+
+
+def choose_window(interactive: bool) -> None:
+    """Let VTK draw without a display where there is none."""
+    if not sys.platform.startswith("linux") or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"):
+        return
+    if interactive:
+        raise InputError("there is no display for a window; give --screenshot FILE.png")
+    if ctypes.util.find_library("EGL") is None:
+        packages = "libegl1 and libgl1-mesa-dri (Debian, Ubuntu) or libegl (conda-forge)"
+        raise InputError(f"pictures without a display need the EGL library; install {packages}")
+    os.environ.setdefault("VTK_DEFAULT_OPENGL_WINDOW", "vtkEGLRenderWindow")

@@ -20,7 +20,7 @@ from .core.observables import conserved_sums, on_step_motion
 from .core.rotation.registry import SCHEMES
 from .core.step import advance, half_back
 from .model import Model, build_model
-from .recorder import ENERGIES, Recorder, claimed_directory
+from .recorder import Recorder, claimed_directory
 from .scenario import Scenario, hertz_contact_time
 from .trajectory import Trajectory
 
@@ -125,8 +125,12 @@ class Progress:
 @dataclass(frozen=True)
 class Result:
     summary: dict[str, Any]  # as printed by `minidem run --json`
-    energy: dict[str, Array]  # the energy log by column: step, time (s) and the energies (J)
     trajectory: Trajectory
+
+    @property
+    def energy(self) -> dict[str, Array]:
+        """The energy log by name: step, time (s), the energies (J), momentum and angular_momentum."""
+        return self.trajectory.observables
 
 
 def compiled_mark(rotation: str) -> Path:
@@ -159,30 +163,28 @@ def run(
     compiled_mark(rotation).touch()
     ready = time.perf_counter()
 
-    log: dict[str, list[float]] = {name: [] for name in ("step", "time", *ENERGIES)}
+    total = []  # energy at each row of the log, J
     with Recorder(directory, scenario, model, text) as recorder:
         frame_steps, log_steps = (
             evenly_spaced(count, model.steps) for count in (scenario.output.frames, scenario.output.energies)
         )
         chunk = 1  # steps that take less than PATIENCE
-        drift = math.nan
+        drift = math.nan  # of the last row
         for milestone in sorted(frame_steps | log_steps):
             while simulation.step < milestone and not stop():
                 began, steps = time.perf_counter(), min(chunk, milestone - simulation.step)
                 simulation.advance(steps)
                 chunk = max(1, min(2 * chunk, int(PATIENCE * steps / (time.perf_counter() - began))))
+                on_progress(Progress(simulation.step, model.steps, drift))
             if simulation.step < milestone:
                 break
             if milestone in log_steps:
                 observables = simulation.observables()
-                drift = float(deviation(observables["total"], simulation.initial_energy))
                 recorder.record_observables(simulation.step, simulation.time, observables)
-                for name in log:
-                    log[name].append({"step": simulation.step, "time": simulation.time, **observables}[name])
+                total.append(observables["total"])
+                drift = float(deviation(total[-1], simulation.initial_energy))
             if milestone in frame_steps:
                 recorder.record_frame(simulation.step, simulation.time, simulation.frame())
-            on_progress(Progress(simulation.step, model.steps, drift))
-        energy = {name: np.array(values) for name, values in log.items()}
         wall = time.perf_counter() - ready
         summary = {
             "run_dir": None if directory is None else str(directory),
@@ -194,11 +196,11 @@ def run(
             "us_per_step": 1e6 * wall / max(simulation.step, 1),
             "compile_s": ready - begun,
             "integrator": rotation,
-            "energy": drift_summary(energy["total"], simulation.initial_energy),
+            "energy": drift_summary(np.array(total), simulation.initial_energy),
             "status": "ok" if simulation.step == model.steps else "interrupted",
         }
         recorder.finish(summary)
-    return Result(summary, energy, recorder.trajectory())
+    return Result(summary, recorder.trajectory())
 
 
 def evenly_spaced(count: int, steps: int) -> set[int]:
