@@ -15,7 +15,7 @@ LARGEST_FILE = 64 * 2**20  # bytes; a sphere list is never that long, a wrong fi
 
 @dataclass(frozen=True)
 class Clump:
-    """A rigid body of spheres. The body frame has its origin at the centre of mass and the principal axes as axes."""
+    """A rigid body of spheres. Body frame: origin at the centre of mass, axes along the principal axes."""
 
     name: str
     material: str  # key into the scenario's materials
@@ -32,7 +32,7 @@ class Clump:
 
 
 def make_clump(spheres, density, name="clump", material="") -> Clump:
-    """The clump of the spheres (n, 4) with the mass properties of a solid of that density filling their union."""
+    """The clump of the spheres (n, 4), a solid of that density (kg/m^3) that fills their union."""
     spheres = _checked(spheres)
     if not 0.0 < density < np.inf:
         raise InputError(f"clump {name}: the density must be positive and finite, got {density}")
@@ -57,49 +57,47 @@ def make_clump(spheres, density, name="clump", material="") -> Clump:
 
 
 def union_moments(spheres) -> tuple[float, np.ndarray, np.ndarray]:
-    """Volume, centre (3,) and second moments about it, int (x-c)(x-c)^T dV (3, 3), of the union of spheres (n, 4).
+    """Volume, centre (3,), second moments about it, int (x-c)(x-c)^T dV (3, 3), of a union of spheres (n, 4).
 
-    int f dV = 1/(3 + k) oint f (x . n) dS for f homogeneous of degree k, here 1, x_a, x_a x_b, with x = c + r n on each
-    sphere. The surface integrals are in closed form, so what error there is comes from round-off.
+    For f homogeneous of degree k, here 1, x_a and x_a x_b, the divergence theorem gives
+    int f dV = 1/(3 + k) oint f (x . n) dS, with x = c + r n on each sphere. Round-off is the only error.
     """
     from minidem.core.union import covered_integrals  # compiles: only where it is needed
 
     spheres = _without_redundant(_checked(spheres))
     origin = np.average(spheres[:, :3], axis=0, weights=(spheres[:, 3] / spheres[0, 3]) ** 3)
     spheres[:, :3] -= origin
-    c, r = spheres[:, :3], spheres[:, 3]
-    boundary = covered_integrals(spheres)
-    w, nw, nncw = boundary[:, 1:4], boundary[:, 4:13].reshape(-1, 3, 3), boundary[:, 13:].reshape(-1, 3, 3)
+    covered = covered_integrals(spheres)
+    w, nw, nncw = covered[:, 1:4], covered[:, 4:13].reshape(-1, 3, 3), covered[:, 13:].reshape(-1, 3, 3)
 
-    def outer(a, b):  # a_a b_b + b_a a_b of each sphere
-        return np.einsum("ia,ib->iab", a, b) + np.einsum("ia,ib->iab", b, a)
+    def pairs(a, b):  # a b^T + b a^T of each sphere
+        return a[:, :, None] * b[:, None, :] + b[:, :, None] * a[:, None, :]
 
+    c, r = spheres[:, :3], spheres[:, 3:]  # (n, 3), (n, 1)
     # integrals of 1, n, n n, n n (c . n) over the exposed part of each unit sphere: whole less covered part
-    m0 = 4 * np.pi - boundary[:, 0]
+    m0 = 4 * np.pi - covered[:, :1]
     m1 = -w / 2
-    m2 = (m0[:, None, None] * np.eye(3) - (nw + nw.transpose(0, 2, 1)) / 2) / 3
-    m3 = (outer(c, m1) - nncw) / 4
+    m2 = (m0[:, :, None] * np.eye(3) - (nw + nw.transpose(0, 2, 1)) / 2) / 3
+    m3 = (pairs(c, m1) - nncw) / 4
     m2c = np.einsum("iab,ib->ia", m2, c)
-    flux = np.einsum("ia,ia->i", c, m1) + r * m0  # of x . n
-    volume = np.sum(r**2 * flux) / 3
-    shift = np.einsum("i,ia->a", r**2, flux[:, None] * c + r[:, None] * m2c + r[:, None] ** 2 * m1) / 4 / volume
-    R = r[:, None, None]
-    second = np.einsum(
-        "iab->ab",
-        R**2 * (flux[:, None, None] * outer(c, c) / 2 + R * outer(c, m2c) + R**2 * (outer(c, m1) + m3) + R**3 * m2),
-    )
-    return float(volume), origin + shift, second / 5 - volume * np.outer(shift, shift)
+    flux = np.sum(c * m1, axis=1, keepdims=True) + r * m0  # int x . n
+    volume = float(np.sum(r**2 * flux)) / 3
+    shift = np.sum(r**2 * (flux * c + r * m2c + r**2 * m1), axis=0) / 4 / volume
+    vectors = pairs(c, r**2 * flux * c / 2 + r**3 * m2c + r**4 * m1)
+    second = np.sum(vectors + r[:, :, None] ** 4 * (m3 + r[:, :, None] * m2), axis=0) / 5
+    return volume, origin + shift, second - volume * np.outer(shift, shift)
 
 
 def _without_redundant(spheres: np.ndarray) -> np.ndarray:
     """The spheres, large ones first, without those inside another.
 
-    What still protrudes by 1e-9 of the difference in radius has a volume of the order of 1e-18, or by 1e-12 of the radius.
+    One that protrudes by 1e-12 of the radius goes too: a duplicate but for round-off.
     """
     kept = spheres[:0]
     for sphere in spheres[np.argsort(-spheres[:, 3], kind="stable")]:
-        depth = kept[:, 3] - sphere[3]
-        if not (np.linalg.norm(kept[:, :3] - sphere[:3], axis=1) <= depth * (1 + 1e-9) + 1e-12 * kept[:, 3]).any():
+        distance = np.linalg.norm(kept[:, :3] - sphere[:3], axis=1)
+        inside = distance <= (1 + 1e-12) * kept[:, 3] - sphere[3]
+        if not inside.any():
             kept = np.vstack([kept, sphere])
     return kept
 
@@ -110,19 +108,20 @@ def _checked(spheres) -> np.ndarray:
     except (TypeError, ValueError):
         raise InputError("spheres must be rows of four numbers: x, y, z, radius") from None
     if spheres.ndim != 2 or spheres.shape[1] != 4 or len(spheres) == 0:
-        raise InputError(f"spheres must be rows of x, y, z, radius, at least one; got an array of shape {spheres.shape}")
-    if not np.isfinite(spheres).all():
-        raise InputError(f"sphere {np.flatnonzero(~np.isfinite(spheres).all(axis=1))[0]}: not a finite number")
-    if (spheres[:, 3] <= 0.0).any():
-        raise InputError(f"sphere {np.flatnonzero(spheres[:, 3] <= 0.0)[0]}: the radius must be positive")
+        raise InputError(f"spheres must be rows of x, y, z, radius, at least one; got shape {spheres.shape}")
+    for index, sphere in enumerate(spheres):
+        if not np.isfinite(sphere).all():
+            raise InputError(f"sphere {index}: not a finite number")
+        if sphere[3] <= 0.0:
+            raise InputError(f"sphere {index}: the radius must be positive, got {sphere[3]}")
     return spheres
 
 
 def _principal_frame(inertia: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Principal moments (3,) and the right-handed matrix whose columns are the axes in the user's frame.
 
-    The user's own axes if they are principal. Otherwise moments ascend, the largest component of the first two axes is
-    positive, and the two axes of equal moments, which are arbitrary, depend on the third only.
+    The user's own axes if they are principal. Otherwise moments ascend, the largest component of the first
+    two axes is positive, and the two axes of equal moments, which are arbitrary, depend on the third only.
     """
     scale = np.trace(inertia)
     if np.abs(inertia - np.diag(np.diag(inertia))).max() <= EQUAL * scale:
@@ -161,7 +160,7 @@ def _perpendicular(axis: np.ndarray) -> np.ndarray:
 
 
 def _quaternion(rotation: np.ndarray) -> np.ndarray:
-    """Unit quaternion (w, x, y, z), w >= 0, of a rotation matrix; from the largest of 4 q q^T's diagonal elements."""
+    """Unit quaternion (w, x, y, z), w >= 0, of a rotation matrix: the best conditioned row of 4 q q^T."""
     (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = rotation
     outer = np.array(
         [
@@ -172,35 +171,37 @@ def _quaternion(rotation: np.ndarray) -> np.ndarray:
         ]
     )
     q = outer[np.argmax(np.diag(outer))]
-    return q / np.linalg.norm(q) * (1.0 if q[0] >= 0.0 else -1.0)
+    return q / np.linalg.norm(q) * (1.0 if q[0] >= 0.0 else -1.0) + 0.0  # no -0
 
 
 def read_spheres(path) -> np.ndarray:
     """Spheres (n, 4) from a text file with a row x, y, z, radius for each.
 
-    Columns are separated by commas, semicolons, spaces or tabs; ``#`` starts a comment; the first row may be a header.
+    Commas, semicolons, spaces or tabs separate columns, # starts a comment, the first row may be a header.
     """
     text = _text(Path(path))
     rows: list[list[float]] = []
-    header_allowed = True
+    header_allowed = True  # in the first row that is not blank
     for number, line in enumerate(text.splitlines(), start=1):
         content = line.split("#")[0].strip()
         if not content:
             continue
         fields = re.split(r"\s*[,;]\s*|\s+", re.sub(r"\s*[,;]$", "", content))  # one separator may end a row
-        row = [_number(field) for field in fields]
-        if header_allowed and all(value is None for value in row) and all(fields):
-            header_allowed = False
-            continue
+        is_header = header_allowed and all(field and _number(field) is None for field in fields)
         header_allowed = False
+        if is_header:
+            continue
         where = f"{path}: line {number}"
-        if len(row) != 4:
-            raise InputError(f"{where}: {len(row)} columns instead of the 4 of x, y, z, radius")
-        for field, value in zip(fields, row, strict=True):
+        if len(fields) != 4:
+            raise InputError(f"{where}: {len(fields)} columns instead of the 4 of x, y, z, radius")
+        row = []
+        for field in fields:
+            value = _number(field)
             if value is None:
                 raise InputError(f"{where}: not a number: {field[:40]!r}")
             if not math.isfinite(value):
                 raise InputError(f"{where}: not a finite number: {field[:40]!r}")
+            row.append(value)
         if row[3] <= 0.0:
             raise InputError(f"{where}: the radius must be positive, got {fields[3][:40]}")
         rows.append(row)

@@ -1,97 +1,87 @@
 """Exposed surface of a union of spheres in closed form: integrals of 1, n, n n and n n (c . n) over it.
 
-They give the moments of the enclosed volume by the divergence theorem (minidem.clump.union_moments). Each sphere j that
-cuts sphere i covers a cap of it. With w = n x dn along the boundary of a region of the unit sphere (region to the left)
-Stokes' theorem for phi(n) homogeneous of degree k reads
+They give the moments of the enclosed volume by the divergence theorem (minidem.clump.union_moments). Each
+sphere that cuts sphere i covers a cap of it. With w = n x dn along the boundary of a region of the unit
+sphere, region to the left, Stokes' theorem for phi(n) homogeneous of degree k reads
 
     oint phi w = int (k + 2) phi n - grad phi        (used for phi = 1, n_b, n_a n_b),
 
-so all but the solid angle are integrals of trigonometric polynomials over the exposed arcs of the cap circles. The solid
-angle follows, modulo 4 pi, from circular sectors and a fan of spherical triangles (Van Oosterom and Strackee, IEEE
-Trans. Biomed. Eng. BME-30, 125, 1983).
+so all but the solid angle are integrals of trigonometric polynomials over the exposed arcs of the cap
+circles. The solid angle follows, modulo 4 pi, from circular sectors and a fan of spherical triangles (Van
+Oosterom and Strackee, IEEE Trans. Biomed. Eng. BME-30, 125, 1983).
 
-Degenerate positions (tangent or coinciding circles, many circles through one point) need no special cases: each pair of
-circles is classified once for both, arcs of both end at the same computed points, and circles that barely cross count as
-tangent, which changes the area by far less than it matters. Only where three circles nearly coincide, by about that same
-tolerance, can the decisions contradict each other. Then the boundary does not close, and a wider tolerance is taken.
+Degenerate positions (tangent or coinciding circles, many circles through one point) need no special cases:
+each pair of circles is classified once for both, arcs of both end at the same computed points, and circles
+that barely cross count as tangent, which changes the area by far less than it matters. Only where three
+circles nearly coincide, by about that same tolerance, can decisions contradict each other: the boundary
+does not close, and a wider tolerance is taken.
 """
 
 from math import atan2, ceil, cos, pi, sin, sqrt
 
 import numpy as np
-from numba import njit
 
-CONTACT = 1e-9  # overlaps shallower than this part of the smaller radius are ignored: their volume is of its square
-TANGENT = (1e-11, 1e-10, 1e-9, 1e-8)  # rad; circles overlapping less count as tangent: area of order TANGENT^(3/2)
+from .compiling import kernel
+
+CONTACT = 1e-9  # overlaps shallower than this part of the smaller radius are ignored: volume ~ CONTACT^2
+TANGENT = (1e-11, 1e-10, 1e-9, 1e-8)  # rad; circles that overlap less are tangent: area ~ TANGENT^(3/2)
 CLOSED = 1e-11  # misfit of arc ends on the unit sphere that round-off can cause
 CROSS, APART, NESTED, COVER = 0, 1, 2, 3  # how two caps lie
-POLE = (sqrt(0.13), -sqrt(0.23), sqrt(0.64))  # apex of the triangle fan: a unit vector that is nothing special
+POLE = (sqrt(0.13), -sqrt(0.23), sqrt(0.64))  # apex of the triangle fan: any unit vector, no special one
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(10)  # exact to round-off for cubics in cos, sin over pi/2
 
 
-@njit(cache=True)
+@kernel
 def dot(a, b):
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
-@njit(cache=True)
+@kernel
 def cross(a, b):
     return (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
 
 
-@njit(cache=True)
+@kernel
 def blend(p, a, q, b):
     """p a + q b"""
     return (p * a[0] + q * b[0], p * a[1] + q * b[1], p * a[2] + q * b[2])
 
 
-@njit(cache=True)
+@kernel
 def unit(a):
     length = sqrt(dot(a, a))
     return (a[0] / length, a[1] / length, a[2] / length)
 
 
-@njit(cache=True)
+@kernel
 def edge(spheres, i, j):
     """From centre i to centre j."""
     return (spheres[j, 0] - spheres[i, 0], spheres[j, 1] - spheres[i, 1], spheres[j, 2] - spheres[i, 2])
 
 
-@njit(cache=True)
+@kernel
 def triangle_solid_angle(a, b, c):
     """Signed solid angle of the triangle of unit vectors a, b, c, modulo 4 pi."""
     return 2.0 * atan2(dot(a, cross(b, c)), 1.0 + dot(a, b) + dot(b, c) + dot(c, a))
 
 
-@njit(cache=True)
+@kernel
 def corners(spheres, i, j, k):
-    """The two points common to the surfaces of i, j and k, relative to centre i; the first is on the side of ij x ik.
-
-    Solved from the corner of the centre triangle opposite its longest edge, where the cross product is best conditioned
-    (two of the spheres may almost coincide).
-    """
-    ij, ik, jk = edge(spheres, i, j), edge(spheres, i, k), edge(spheres, j, k)
-    ij2, ik2, jk2 = dot(ij, ij), dot(ik, ik), dot(jk, jk)
-    if jk2 >= ij2 and jk2 >= ik2:
-        b, p, q = i, j, k
-    elif ik2 >= ij2:
-        b, p, q = j, k, i
-    else:
-        b, p, q = k, i, j
-    u, v = edge(spheres, b, p), edge(spheres, b, q)
-    rb, rp, rq = spheres[b, 3], spheres[p, 3], spheres[q, 3]
+    """The points on the surfaces of i, j and k, relative to centre i; the first on the side of ij x ik."""
+    u, v = edge(spheres, i, j), edge(spheres, i, k)
+    ri, rj, rk = spheres[i, 3], spheres[j, 3], spheres[k, 3]
     d = sqrt(dot(u, u))
     ex = unit(u)
     ez = unit(cross(u, v))
     ey = cross(ez, ex)
-    x = (d + (rb - rp) * (rb + rp) / d) / 2.0  # radical planes of b and p, then of b and q
-    y = ((dot(v, v) + (rb - rq) * (rb + rq)) / 2.0 - dot(v, ex) * x) / dot(v, ey)
-    z = sqrt(max(rb * rb - x * x - y * y, 0.0))
-    foot = blend(1.0, edge(spheres, i, b), 1.0, blend(x, ex, y, ey))
+    x = (d + (ri - rj) * (ri + rj) / d) / 2.0  # radical planes of i and j, then of i and k
+    y = ((dot(v, v) + (ri - rk) * (ri + rk)) / 2.0 - dot(v, ex) * x) / dot(v, ey)
+    z = sqrt(max(ri * ri - x * x - y * y, 0.0))
+    foot = blend(x, ex, y, ey)
     return blend(1.0, foot, z, ez), blend(1.0, foot, -z, ez)
 
 
-@njit(cache=True)
+@kernel
 def relation(caps, j, k, tangent):
     """How caps j and k lie: their circles CROSS, or they are APART, NESTED, or COVER the sphere together."""
     p, q = (caps[j, 0], caps[j, 1], caps[j, 2]), (caps[k, 0], caps[k, 1], caps[k, 2])
@@ -108,7 +98,7 @@ def relation(caps, j, k, tangent):
     return NESTED if nested == largest else APART if apart == largest else COVER
 
 
-@njit(cache=True)
+@kernel
 def find_caps(spheres, i, tangent, neighbour, caps):
     """Caps of sphere i under other spheres, less those inside another cap.
 
@@ -151,12 +141,12 @@ def find_caps(spheres, i, tangent, neighbour, caps):
     return kept
 
 
-@njit(cache=True)
+@kernel
 def add_arc(total, cap, e1, e2, center, start, end):
     """Add the arc of a cap's circle, counter-clockwise from start to end, to the boundary integrals.
 
-    total (25,): solid angle modulo 4 pi; oint w (3); oint n w (3, 3); oint n n (center . w) (3, 3); and sums over the arc
-    ends that vanish if the arcs close (3).
+    total (25,): solid angle modulo 4 pi; oint w (3); oint n w (3, 3); oint n n (center . w) (3, 3); and
+    sums over the arc ends that vanish if the arcs close (3).
     """
     cosine, sine = cap[3], cap[4]
     axis = (cap[0], cap[1], cap[2])
@@ -186,7 +176,7 @@ def add_arc(total, cap, e1, e2, center, start, end):
                     total[13 + 3 * a + b] += n[a] * n[b] * cw
 
 
-@njit(cache=True)
+@kernel
 def covered_up_to(reach, starts, ends, count):
     """Where the first gap between reach and the sorted intervals begins."""
     for k in range(count):
@@ -196,7 +186,7 @@ def covered_up_to(reach, starts, ends, count):
     return reach
 
 
-@njit(cache=True)
+@kernel
 def add_exposed_arcs(total, spheres, i, tangent, neighbour, caps, j, m):
     """Add the parts of circle j on sphere i that lie under none of the other caps; returns their number."""
     center = (spheres[i, 0], spheres[i, 1], spheres[i, 2])
@@ -240,10 +230,12 @@ def add_exposed_arcs(total, spheres, i, tangent, neighbour, caps, j, m):
     return arcs
 
 
-@njit(cache=True)
+@kernel
 def covered_part(total, spheres, i, tangent, neighbour, caps):
-    """Fill total with the boundary integrals of the covered part of sphere i and its solid angle; returns the misfit of
-    the arc ends."""
+    """Fill total with solid angle and boundary integrals (see add_arc) of the covered part of sphere i.
+
+    Returns the misfit of the arc ends.
+    """
     total[:] = 0.0
     m = find_caps(spheres, i, tangent, neighbour, caps)
     arcs = 0
@@ -254,7 +246,7 @@ def covered_part(total, spheres, i, tangent, neighbour, caps):
         widest = max(widest, 1.0 - caps[j, 3])
         together += 1.0 - caps[j, 3]
     if arcs > 0:
-        # the covered angle lies between the widest cap's and the sum of all: that settles the multiple of 4 pi
+        # it lies between the widest cap's and the sum of all: that settles the multiple of 4 pi
         middle = pi * (widest + min(together, 2.0))
         total[0] -= 4.0 * pi * round((total[0] - middle) / (4.0 * pi))
     elif m != 0:
@@ -262,10 +254,12 @@ def covered_part(total, spheres, i, tangent, neighbour, caps):
     return abs(total[22]) + abs(total[23]) + abs(total[24])
 
 
-@njit(cache=True)
+@kernel
 def covered_integrals(spheres):
-    """Integrals of add_arc around the covered part of each of the spheres (n, 4), none of which is inside another, and
-    the solid angle of that part: (n, 22)."""
+    """Solid angle and boundary integrals (see add_arc) of the covered part of each sphere, (n, 22).
+
+    None of the spheres (n, 4) may lie inside another.
+    """
     n = spheres.shape[0]
     neighbour, caps = np.empty(n, np.int64), np.empty((n, 7))
     total, totals = np.empty(25), np.empty((n, 22))
