@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -34,10 +35,12 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on std
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress bar and no summary.")]
 
 
-def loaded(path: Path, changes: list[str] | None, seed: int | None) -> "Scenario":
-    from .scenario import load
+def loaded(path: Path, changes: list[str] | None, seed: int | None) -> tuple["Scenario", str]:
+    """The scenario, changed, and the text of its file."""
+    from .scenario import parse, read_text
 
-    return load(path, [*(changes or []), *([] if seed is None else [f"seed={seed}"])])
+    text = read_text(path)
+    return parse(text, path.name, path.parent, [*(changes or []), *([] if seed is None else [f"seed={seed}"])]), text
 
 
 @app.command()
@@ -52,7 +55,7 @@ def run(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an earlier run in the same directory.")] = False,
 ) -> None:
     """Run a scenario and record its trajectory and energies."""
-    chosen = loaded(scenario, set_, seed)
+    chosen, text = loaded(scenario, set_, seed)
     out = out or Path("output") / chosen.name
     from .simulation import compiled_mark, run
 
@@ -65,7 +68,7 @@ def run(
             out,
             overwrite=overwrite,
             source=scenario.name,
-            text=scenario.read_text(),
+            text=text,
             on_progress=on_progress,
             stop=lambda: bool(received),
         )
@@ -78,17 +81,17 @@ def run(
 
 
 def run_table(summary: dict[str, Any]) -> str:
-    energy = summary["energy"]
-    drift = "none: the initial energy is zero"
-    if energy["drift_mean"] is not None:
-        drift = "mean {drift_mean:.2e}, last {drift_last:.2e}, max {drift_max:.2e}".format(**energy)
+    energy = {
+        name: "none" if value is None else f"{value:.{3 if 'drift' in name else 6}g}"
+        for name, value in summary["energy"].items()
+    }
     rows = {
         "bodies": f"{summary['bodies']} of {summary['spheres']} spheres in all",
         "integrator": f"{summary['integrator']}, dt {summary['dt']:.4g} s",
         "steps": f"{summary['steps']} in {summary['wall_s']:.2f} s, {summary['us_per_step']:.2f} us a step",
         "set-up": f"{summary['compile_s']:.2f} s",
-        "energy": f"{energy['initial']:.6g} J at the start, {energy['final']:.6g} J at the end",
-        "energy drift": drift,
+        "energy": "{initial} J at the start, {final} J at the end".format(**energy),
+        "energy drift": "mean {drift_mean}, last {drift_last}, max {drift_max}".format(**energy),
         "written to": summary["run_dir"],
         "status": summary["status"],
     }
@@ -144,7 +147,7 @@ def progress_bar(name: str, quiet: bool) -> Iterator[Callable[["Progress"], None
 @app.command()
 def check(scenario: ScenarioFile, set_: Set = None, seed: Seed = None, json_: Json = False) -> None:
     """Validate a scenario without running it: sizes, masses, time scales, and how long it would take."""
-    chosen = loaded(scenario, set_, seed)
+    chosen, _ = loaded(scenario, set_, seed)
     from .simulation import outlook
 
     report = outlook(chosen, scenario.name)
@@ -179,7 +182,7 @@ def integrators(json_: Json = False) -> None:
         for scheme in SCHEMES.values()
     ]
     if json_:
-        print(json.dumps(rows))
+        print(json.dumps({"integrators": rows}))
         return
     print(f"{'name':<17}{'order':<6}{'torques':<9}{'usable in':<21}{'what':<44}source")
     for row in rows:
@@ -206,8 +209,9 @@ def main() -> None:
     except InputError as error:
         print(error, file=sys.stderr)
         raise SystemExit(2) from None
-    except BrokenPipeError:
-        raise SystemExit(1) from None
+    except OSError as error:
+        print(f"minidem: {error}", file=sys.stderr, flush=True)
+        os._exit(1)  # without the clean-up at exit, where HDF5 crashes if it could not write its last data
 
 
 if __name__ == "__main__":

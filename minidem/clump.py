@@ -36,7 +36,10 @@ def make_clump(spheres, density, name="clump", material="") -> Clump:
     spheres = _checked(spheres)
     if not 0.0 < density < np.inf:
         raise InputError(f"clump {name}: the density must be positive and finite, got {density}")
-    volume, center, second = union_moments(spheres)
+    with np.errstate(all="ignore"):  # of sizes whose fifth powers no number holds
+        volume, center, second = union_moments(spheres)
+    if not (0 < volume * density < np.inf and np.isfinite(second).all() and np.trace(second) * density > 0):
+        raise InputError("its size is beyond the range of numbers; lengths are in metres")
     inertia = density * (np.trace(second) * np.eye(3) - second)
     moments, rotation = _principal_frame(inertia)
     arm = spheres[:, :3] - center

@@ -10,7 +10,7 @@ from . import quaternions
 from .clump import Clump, make_clump
 from .core.neighbours import candidates
 from .core.state import Bodies, Shapes, Walls
-from .errors import ScenarioError
+from .errors import InputError, ScenarioError
 from .placement import Streams, random_directions, random_poses
 from .scenario import Material, Scenario
 
@@ -66,8 +66,8 @@ class Model:
 
 
 def rows(vectors: Array) -> Array:
-    """(n, k) -> component-major (k, n)"""
-    return np.ascontiguousarray(np.asarray(vectors, float).T)
+    """(n, k) -> component-major (k, n), a copy"""
+    return np.array(np.asarray(vectors, float).T, order="C")
 
 
 def build_model(scenario: Scenario, source: str = "") -> Model:
@@ -78,7 +78,10 @@ def build_model(scenario: Scenario, source: str = "") -> Model:
     for name in names:
         spec = scenario.clump[name]
         density = scenario.material[spec.material].density
-        clumps.append(make_clump(spec.sphere_rows(), density, name, spec.material))
+        try:
+            clumps.append(make_clump(spec.sphere_rows(), density, name, spec.material))
+        except InputError as error:
+            raise ScenarioError([f"{source}: clump.{name}: {error}"]) from None
     materials = list(scenario.material)
     shapes = Shapes(
         first=np.cumsum([0] + [len(clump.spheres) for clump in clumps]).astype(np.int64),
@@ -129,7 +132,7 @@ def build_model(scenario: Scenario, source: str = "") -> Model:
         modulus=effective_moduli(list(scenario.material.values())),
         gravity=scenario.domain.gravity,
         dt=dt,
-        steps=scenario.steps(dt),
+        steps=scenario.steps(dt, source),
     )
     overlaps = initial_overlaps(model, exact, len(BOX_WALLS) if scenario.domain.box else 0)
     if overlaps:

@@ -11,6 +11,7 @@ import json
 import os
 import platform
 import time
+import uuid
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from .simulation import Frame
 
 ENERGIES = ("kinetic_translational", "kinetic_rotational", "elastic", "gravity", "total")  # J
-VECTORS = {"momentum": "kg m s-1", "angular_momentum": "kg m2 s-1"}
+VECTORS = {"momentum": "kg m s-1", "angular_momentum": "kg m+2 s-1"}
 FRAME = {  # name: (components, unit)
     "position": (3, "m"),
     "velocity": (3, "m s-1"),
@@ -42,9 +43,12 @@ LARGEST_BUFFER = 2**25  # bytes
 
 def claimed_directory(directory: Path, overwrite: bool) -> Path:
     """The directory, if a run may be written there."""
-    if directory.exists() and not directory.is_dir():
-        raise InputError(f"{directory}: is a file; give a directory with --out")
-    found = sorted(path.name for path in directory.iterdir()) if directory.is_dir() else []
+    try:
+        if directory.exists() and not directory.is_dir():
+            raise InputError(f"{directory}: is a file; give a directory with --out")
+        found = sorted(path.name for path in directory.iterdir()) if directory.is_dir() else []
+    except OSError as error:
+        raise InputError(f"{directory}: {error.strerror}; give another directory with --out") from None
     if found and "manifest.json" not in found:
         raise InputError(f"{directory}: holds other files ({', '.join(found[:3])}); give an empty directory with --out")
     if found and not overwrite:
@@ -64,14 +68,14 @@ class Recorder:
         resolved = scenario.to_toml()
         text = text or resolved
         if directory is None:
-            self._file = h5py.File("memory.h5", "w", driver="core", backing_store=False)
+            self._file = h5py.File(f"{uuid.uuid4()}", "w", driver="core", backing_store=False)
         else:
             try:
                 directory.mkdir(parents=True, exist_ok=True)
                 for name in FILES:
                     (directory / name).unlink(missing_ok=True)
-                (directory / "scenario.toml").write_text(text)
-                (directory / "resolved.toml").write_text(resolved)
+                (directory / "scenario.toml").write_bytes(text.encode())
+                (directory / "resolved.toml").write_bytes(resolved.encode())
                 self._file = h5py.File(directory / "trajectory.h5", "w", libver=("v110", "v110"))
                 self._csv = open(directory / "energy.csv", "w", newline="")  # noqa: SIM115 - closed by _close
             except OSError as error:
@@ -101,21 +105,25 @@ class Recorder:
     def __exit__(self, kind: type | None, *_: object) -> None:
         if self.directory is None:
             return
-        if self._file:  # not finished: something went wrong
-            self._flush()
-            self._close("failed" if kind else "interrupted", {})
+        if kind is not None:
+            if not issubclass(kind, OSError):  # a full disk: HDF5 could not close the file either
+                self._flush()
+                self._file.close()
+            self._finish_manifest("failed", {})
 
     def _lay_out(self, scenario: Scenario, model: Model, text: str, resolved: str) -> None:
         file = self._file
         file.create_group("h5md").attrs["version"] = np.array([1, 1], dtype=np.int32)
-        file["h5md"].create_group("author").attrs["name"] = user_name()
+        file["h5md"].create_group("author").attrs["name"] = fixed_length(user_name())
         creator = file["h5md"].create_group("creator")
-        creator.attrs["name"], creator.attrs["version"] = "minidem", version("minidem")
+        creator.attrs["name"], creator.attrs["version"] = fixed_length("minidem"), fixed_length(version("minidem"))
+        units = file["h5md"].create_group("modules/units")
+        units.attrs["version"], units.attrs["system"] = np.array([1, 0], dtype=np.int32), fixed_length("SI")
 
         bodies = file.create_group("particles/bodies")
         box = bodies.create_group("box")
         box.attrs["dimension"] = 3
-        box.attrs["boundary"] = ["none"] * 3
+        box.attrs["boundary"] = np.array([b"none"] * 3)
         if scenario.domain.box is not None:
             fixed(box, "edges", np.array(scenario.domain.box), "m")
         fixed(bodies, "species", model.species.astype(np.int32), "1")
@@ -133,9 +141,9 @@ class Recorder:
             group.attrs["name"], group.attrs["material"] = clump.name, clump.material
             fixed(group, "spheres", clump.spheres, "m")
             fixed(group, "mass", clump.mass, "kg")
-            fixed(group, "volume", clump.volume, "m3")
+            fixed(group, "volume", clump.volume, "m+3")
             fixed(group, "center", clump.center, "m")
-            fixed(group, "inertia", clump.inertia, "kg m2")
+            fixed(group, "inertia", clump.inertia, "kg m+2")
 
     def record_frame(self, step: int, time_: float, frame: "Frame") -> None:
         self._frames.append((step, time_, frame))
@@ -151,6 +159,12 @@ class Recorder:
             self._flush()
 
     def _flush(self) -> None:
+        try:
+            self._write_buffers()
+        except (OSError, RuntimeError) as error:  # RuntimeError is h5py's word for some of HDF5's
+            raise OSError(f"{self.directory}: cannot be written to ({error})") from error
+
+    def _write_buffers(self) -> None:
         append(
             self._file["particles/bodies"],
             tuple(FRAME),
@@ -168,15 +182,18 @@ class Recorder:
     def finish(self, summary: dict[str, Any]) -> None:
         self._flush()
         if self.directory is not None:
-            self._close(summary["status"], summary)
+            self._file.close()
+            self._finish_manifest(summary["status"], summary)
 
-    def _close(self, status: str, summary: dict[str, Any]) -> None:
+    def _finish_manifest(self, status: str, summary: dict[str, Any]) -> None:
         assert self.directory is not None
-        self._file.close()
         self._csv.close()
-        self._manifest |= {"ended": now(), "status": status, "summary": summary}
-        self._manifest["sha256"] = {
-            path.name: sha256(path) for path in sorted(self.directory.iterdir()) if path.name != "manifest.json"
+        paths = [self.directory / name for name in FILES if name != "manifest.json"]
+        self._manifest |= {
+            "ended": now(),
+            "status": status,
+            "sha256": {path.name: sha256(path) for path in paths if path.exists()},
+            "summary": summary,
         }
         self._write_manifest()
 
@@ -192,21 +209,26 @@ class Recorder:
 
 def fixed(group: h5py.Group, name: str, value: Any, unit: str) -> None:
     """An element that does not change with time."""
-    group.create_dataset(name, data=value).attrs["unit"] = unit
+    group.create_dataset(name, data=value).attrs["unit"] = fixed_length(unit)
 
 
 def series(group: h5py.Group, elements: dict[str, tuple[tuple[int, ...], str]]) -> None:
     """Time-dependent elements, name: (shape, unit), that share one step and one time (H5MD 1.1, by hard links)."""
     step = group.create_dataset(f"{next(iter(elements))}/step", (0,), np.int64, maxshape=(None,), chunks=(1024,))
     time_ = group.create_dataset(f"{next(iter(elements))}/time", (0,), np.float64, maxshape=(None,), chunks=(1024,))
-    step.attrs["unit"], time_.attrs["unit"] = "1", "s"
+    step.attrs["unit"], time_.attrs["unit"] = fixed_length("1"), fixed_length("s")
     for name, (shape, unit) in elements.items():
         element = group.require_group(name)
         if "step" not in element:
             element["step"], element["time"] = step, time_
         rows = max(1, 2**16 // (8 * int(np.prod(shape, dtype=int))))  # chunks of about 64 kB
         value = element.create_dataset("value", (0, *shape), np.float64, maxshape=(None, *shape), chunks=(rows, *shape))
-        value.attrs["unit"] = unit
+        value.attrs["unit"] = fixed_length(unit)
+
+
+def fixed_length(text: str) -> np.bytes_:
+    """A string as H5MD wants its attributes."""
+    return np.bytes_(text.encode())
 
 
 def append(group: h5py.Group, names: tuple[str, ...], rows: list[tuple[int, float, dict[str, Any]]]) -> None:

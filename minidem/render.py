@@ -20,6 +20,8 @@ def show_frame(run: str | PathLike[str], frame: int, screenshot: str | PathLike[
     """One frame of a run in a window, or as a picture without one."""
     if screenshot is not None and Path(screenshot).suffix.lower() not in (".png", ".jpg", ".jpeg"):
         raise InputError(f"{screenshot}: give a picture file that ends in .png or .jpg")
+    if screenshot is not None and not Path(screenshot).parent.is_dir():
+        raise InputError(f"{screenshot}: there is no such directory to write to")
     choose_window(screenshot is None)
     import pyvista
 

@@ -354,11 +354,11 @@ class Scenario(Table):
             return self.time.dt
         return _rayleigh_fraction(self.time.dt) * self.rayleigh_time(spheres)
 
-    def steps(self, dt: float) -> int:
-        """How many steps of dt seconds; at least one."""
+    def steps(self, dt: float, source: str = "") -> int:
+        """How many steps of dt seconds; at least one. The source names the scenario in a message."""
         if not 0 < dt < math.inf or self.time.end / dt > MAX_STEPS:
             rule = f"must allow the end to be reached in at most {MAX_STEPS:.0e} steps"
-            raise ScenarioError([f"{self.name}: time.dt: {rule}, got {dt:g} s"])
+            raise ScenarioError([f"{source or self.name}: time.dt: {rule}, got {dt:g} s"])
         return max(1, round(self.time.end / dt))
 
     def with_changes(self, changes: Mapping[str, Any]) -> "Scenario":
@@ -418,6 +418,11 @@ def hertz_contact_time(
 
 def load(path: str | os.PathLike[str], overrides: Sequence[str] = ()) -> Scenario:
     """The scenario of a file, with "table.key=value" overrides."""
+    return parse(read_text(path), Path(path).name, Path(path).parent, overrides)
+
+
+def read_text(path: str | os.PathLike[str]) -> str:
+    """The text of a scenario file, line ends and all."""
     path = Path(path)
     try:
         with open(path, "rb") as file:
@@ -428,10 +433,9 @@ def load(path: str | os.PathLike[str], overrides: Sequence[str] = ()) -> Scenari
     if len(content) > MAX_FILE_BYTES:
         raise InputError(f"{path}: larger than {MAX_FILE_BYTES // 1024**2} MB; give a scenario file")
     try:
-        text = content.decode("utf-8-sig")
+        return content.decode()
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: not UTF-8 text (byte {error.start + 1}); give a scenario file") from None
-    return parse(text, path.name, path.parent, overrides)
 
 
 def parse(
@@ -442,7 +446,7 @@ def parse(
 ) -> Scenario:
     """The scenario of a TOML text; source is its name in messages, clump files are relative to directory."""
     try:
-        data = _plain(tomllib.loads(text))
+        data = _plain(tomllib.loads(text.removeprefix("\ufeff")))  # some editors mark UTF-8 so
     except (ValueError, RecursionError) as error:
         raise ScenarioError([f"{source}: {_syntax_message(str(error), text)}"]) from None
     set_by = {}
@@ -616,6 +620,8 @@ def _table_message(error: Any) -> str:
 def _joint_errors(data: Mapping[str, Any], wrong: set[Loc]) -> Iterator[tuple[Loc, str]]:
     """What is wrong between keys and between tables; wrong: the places that have an error of their own."""
     for loc, table in _tables(data):
+        if loc[0] in NAMED_TABLES and "\0" in str(loc[1]):  # which HDF5 cannot store
+            yield loc, "must have a name without the character zero"
         for key in ("material", "clump"):
             name, known = table.get(key), data.get(key, {})
             if isinstance(name, str) and isinstance(known, dict) and name not in known:

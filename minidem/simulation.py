@@ -210,18 +210,21 @@ def evenly_spaced(count: int, steps: int) -> set[int]:
 
 def deviation(total: Array | float, initial: float) -> Any:
     """|E - E0| / |E0|; NaN where E0 is zero."""
-    return np.abs(total - initial) / abs(initial) if initial else np.full_like(total, np.nan, dtype=float)
+    with np.errstate(all="ignore"):  # of a run that blew up
+        return np.abs(np.subtract(total, initial)) / np.abs(initial)
 
 
 def drift_summary(total: Array, initial: float) -> dict[str, float | None]:
-    """The deviations over the energy log; null where there are none."""
-    drift = deviation(total, initial)
-    measures = {"mean": drift.mean(), "last": drift[-1], "max": drift.max()} if drift.size else {}
-    summary: dict[str, float | None] = {"initial": initial, "final": float(total[-1]) if total.size else initial}
-    for name in ("mean", "last", "max"):
-        value = float(measures.get(name, np.nan))
-        summary[f"drift_{name}"] = None if np.isnan(value) else value
-    return summary
+    """The deviations over the energy log; null for what is no finite number."""
+    drift = deviation(total, initial) if total.size else np.array([math.nan])
+    values = {
+        "initial": initial,
+        "final": total[-1] if total.size else initial,
+        "drift_mean": drift.mean(),
+        "drift_last": drift[-1],
+        "drift_max": drift.max(),
+    }
+    return {name: float(value) if math.isfinite(value) else None for name, value in values.items()}
 
 
 def outlook(scenario: Scenario, source: str = "") -> dict[str, Any]:

@@ -12,6 +12,7 @@ from . import quaternions
 from .errors import InputError
 
 Array = NDArray[np.float64]
+FRAME = ("position", "velocity", "orientation", "angular_velocity")
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ class Trajectory:
 
     def __len__(self) -> int:
         """Number of frames."""
-        return len(self._fresh("particles/bodies/position/step"))
+        return self._whole_rows("particles/bodies", FRAME)
 
     def __enter__(self) -> "Trajectory":
         return self
@@ -69,7 +70,7 @@ class Trajectory:
     @property
     def step(self) -> NDArray[np.int64]:
         """(frames,)"""
-        return self._fresh("particles/bodies/position/step")[:]
+        return self._fresh("particles/bodies/position/step")[: len(self)]
 
     @property
     def time(self) -> Array:
@@ -99,10 +100,10 @@ class Trajectory:
     @property
     def observables(self) -> dict[str, Array]:
         """The energy log by name: step, time (s), the energies (J), momentum (kg m/s), angular_momentum (J s)."""
-        group = self._file["observables"]
-        count = len(self._fresh("observables/total/step"))
+        names = tuple(self._file["observables"])
+        count = self._whole_rows("observables", names)
         log = {name: self._fresh(f"observables/total/{name}")[:count] for name in ("step", "time")}
-        return log | {name: self._fresh(f"observables/{name}/value")[:count] for name in group}
+        return log | {name: self._fresh(f"observables/{name}/value")[:count] for name in names}
 
     def spheres(self, frame: int) -> tuple[Array, Array, NDArray[np.int64]]:
         """Centres (s, 3) in m, radii (s,) in m and the body (s,) of every sphere at a frame."""
@@ -113,6 +114,11 @@ class Trajectory:
         local = np.concatenate([self.clumps[k].spheres[:, :3] - self.clumps[k].center for k in self.species])
         radius = np.concatenate([self.clumps[k].spheres[:, 3] for k in self.species])
         return position[body] + quaternions.rotated(orientation[body], local), radius, body
+
+    def _whole_rows(self, group: str, names: tuple[str, ...]) -> int:
+        """Rows that all elements have: HDF5 writes them in an order of its own, and a writer may have been killed."""
+        parts = [f"{names[0]}/step", f"{names[0]}/time", *(f"{name}/value" for name in names)]
+        return min(len(self._fresh(f"{group}/{part}")) for part in parts)
 
     def _frames(self, name: str) -> Array:
         return self._fresh(f"particles/bodies/{name}/value")[: len(self)]
@@ -130,10 +136,10 @@ def opened(path: Path) -> h5py.File:
         raise InputError(f"{path}: no such file; give a run directory or its trajectory.h5")
     if not h5py.is_hdf5(path):
         raise InputError(f"{path}: not an HDF5 file; give a run directory or its trajectory.h5")
+    with open(path, "rb") as file:
+        superblock = file.read(12)
+    written = superblock[8] == 3 and superblock[11] & 4 != 0  # HDF5 file format, version 3: the SWMR flag
     try:
-        return h5py.File(path, "r")
-    except OSError:
-        try:
-            return h5py.File(path, "r", swmr=True)
-        except OSError as error:
-            raise InputError(f"{path}: cannot be read ({error})") from None
+        return h5py.File(path, "r", swmr=written)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error})") from None

@@ -55,7 +55,6 @@ def near_bodies(position, reach, skin):
     """(2, p) pairs a < b of bodies whose bounding spheres are closer than the skin, in ascending order."""
     n = reach.size
     finest = 2.0 * reach.min() + skin
-    low = (position[0].min(), position[1].min(), position[2].min())
     level = np.empty(n, np.int64)
     for i in range(n):
         level[i] = max(0, math.ceil(math.log2((2.0 * reach[i] + skin) / finest)))
@@ -68,15 +67,15 @@ def near_bodies(position, reach, skin):
         mask *= 2
     mask -= 1
     # Neighbouring cells of a bounded system lie near each other in the table.
-    extent_x = int(min((position[0].max() - low[0]) / finest, float(n))) + 3
-    extent_y = int(min((position[1].max() - low[1]) / finest, float(n))) + 3
+    extent_x = int(min((position[0].max() - position[0].min()) / finest, float(n))) + 3
+    extent_y = int(min((position[1].max() - position[1].min()) / finest, float(n))) + 3
     cell = np.empty((3, n), np.int64)
     start = np.zeros(mask + 2, np.int64)
     slot = np.empty(n, np.int64)
     for i in range(n):
         size = finest * 2.0 ** level[i]
         for c in range(3):
-            cell[c, i] = math.floor((position[c, i] - low[c]) / size)
+            cell[c, i] = math.floor(position[c, i] / size)
         slot[i] = (cell[0, i] + extent_x * (cell[1, i] + extent_y * cell[2, i]) + 7919 * level[i]) & mask
         start[slot[i] + 1] += 1
     for s in range(mask + 1):
@@ -93,9 +92,9 @@ def near_bodies(position, reach, skin):
             if in_level[coarser] == 0:
                 continue
             size = finest * 2.0**coarser
-            x = math.floor((position[0, i] - low[0]) / size)
-            y = math.floor((position[1, i] - low[1]) / size)
-            z = math.floor((position[2, i] - low[2]) / size)
+            x = math.floor(position[0, i] / size)
+            y = math.floor(position[1, i] / size)
+            z = math.floor(position[2, i] / size)
             for cz in range(z - 1, z + 2):
                 for cy in range(y - 1, y + 2):
                     for cx in range(x - 1, x + 2):
