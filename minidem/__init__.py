@@ -1,4 +1,4 @@
-"""minidem: rigid clumps of spheres bouncing in a box, with every rotational integrator of the literature."""
+"""minidem: rigid clumps of spheres bouncing in a box, with a choice of rotational integrators."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .errors import InputError
+from .errors import InputError, WriteError
 
 if TYPE_CHECKING:
     from .scenario import Scenario
@@ -23,7 +23,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
-    help="Rigid clumps of spheres bouncing in a box, with every rotational integrator of the literature.",
+    help="Rigid clumps of spheres bouncing in a box, with a choice of rotational integrators.",
 )
 
 ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO.toml", help="The scenario file.", show_default=False)]
@@ -31,6 +31,7 @@ Set = Annotated[
     list[str] | None, typer.Option("--set", metavar="TABLE.KEY=VALUE", help="Change a key of the scenario; repeatable.")
 ]
 Seed = Annotated[int | None, typer.Option("--seed", metavar="N", help="Seed of the random placement.")]
+Threads = Annotated[int, typer.Option("--threads", min=1, help="Threads to use at most; runs take one so far.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else there.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress bar and no summary.")]
 
@@ -49,7 +50,7 @@ def run(
     set_: Set = None,
     out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Run directory [output/NAME].")] = None,
     seed: Seed = None,
-    threads: Annotated[int, typer.Option("--threads", min=1, help="Threads to use at most; runs take one so far.")] = 1,
+    threads: Threads = 1,
     json_: Json = False,
     quiet: Quiet = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an earlier run in the same directory.")] = False,
@@ -57,11 +58,9 @@ def run(
     """Run a scenario and record its trajectory and energies."""
     chosen, text = loaded(scenario, set_, seed)
     out = out or Path("output") / chosen.name
-    from .simulation import compiled_mark, run
+    from .simulation import run
 
-    rotation = chosen.integrator.rotation
-    if not quiet and not compiled_mark(rotation).exists():
-        print(f"compiling kernels for {rotation}, once: takes up to half a minute ...", file=sys.stderr, flush=True)
+    announce_compiling(chosen, quiet)
     with stop_signals() as received, progress_bar(chosen.name, quiet) as on_progress:
         result = run(
             chosen,
@@ -76,8 +75,20 @@ def run(
         print(json.dumps(result.summary))
     elif not quiet:
         print(run_table(result.summary))
+    if result.summary["status"] == "failed":
+        at = f"energy is no longer a number at step {result.summary['steps']}"
+        print(f"{scenario.name}: time.dt: the {at}; take a smaller step (see minidem check)", file=sys.stderr)
+        raise typer.Exit(3)
     if received:
         raise typer.Exit(128 + received[0])
+
+
+def announce_compiling(scenario: "Scenario", quiet: bool) -> None:
+    from .simulation import compiled_mark
+
+    if not quiet and not compiled_mark(scenario).exists():
+        kernels = f"kernels for {scenario.integrator.rotation}"
+        print(f"compiling {kernels}, once: takes up to half a minute ...", file=sys.stderr, flush=True)
 
 
 def run_table(summary: dict[str, Any]) -> str:
@@ -145,14 +156,23 @@ def progress_bar(name: str, quiet: bool) -> Iterator[Callable[["Progress"], None
 
 
 @app.command()
-def check(scenario: ScenarioFile, set_: Set = None, seed: Seed = None, json_: Json = False) -> None:
+def check(
+    scenario: ScenarioFile,
+    set_: Set = None,
+    seed: Seed = None,
+    threads: Threads = 1,
+    json_: Json = False,
+    quiet: Quiet = False,
+) -> None:
     """Validate a scenario without running it: sizes, masses, time scales, and how long it would take."""
     chosen, _ = loaded(scenario, set_, seed)
     from .simulation import outlook
 
+    announce_compiling(chosen, quiet)
     report = outlook(chosen, scenario.name)
     if json_:
         print(json.dumps(report))
+    if json_ or quiet:
         return
     contact = "none" if report["dt_hertz"] is None else f"{report['dt_hertz']:.3g}"
     print(f"bodies        {report['bodies']} of {report['spheres']} spheres in all")
@@ -209,9 +229,11 @@ def main() -> None:
     except InputError as error:
         print(error, file=sys.stderr)
         raise SystemExit(2) from None
-    except OSError as error:
-        print(f"minidem: {error}", file=sys.stderr, flush=True)
-        os._exit(1)  # without the clean-up at exit, where HDF5 crashes if it could not write its last data
+    except BrokenPipeError:
+        raise SystemExit(1) from None
+    except WriteError as error:
+        print(error, file=sys.stderr, flush=True)
+        os._exit(1)  # without the clean-up at exit, where HDF5 would try to write again, and crash
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from .placement import Streams, random_directions, random_poses
 from .scenario import Material, Scenario
 
 Array = NDArray[np.float64]
-TOUCHING = 1e-9  # an overlap of less than this part of the smaller radius is round-off, not an error
+TOUCHING = 1e-9  # an overlap of less than this part of the radii is round-off, not an error
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .core.placing import Crowd, fill, set_pose, stand
+from .core.placing import Crowd, fill, set_pose
 from .core.state import Shapes, Walls
 
 Array = NDArray[np.float64]
@@ -54,30 +54,35 @@ def random_poses(
     largest first, since they find room only while there is some.
     """
     n, first = shape.size, len(fixed[0])
-    spheres = np.diff(shapes.first)[shape]
-    offset = np.concatenate([[0], np.cumsum(spheres)]).astype(np.int64)
-    cell_size = max(2.0 * float(reach.max()), max(box) / 128.0)
-    cells = [max(1, int(length // cell_size)) for length in box]
+    offset = np.concatenate([[0], np.cumsum(np.diff(shapes.first)[shape])]).astype(np.int64)
+    # A centre of mass stays at least this far from a wall; negative for shapes whose centre lies outside of them.
+    to_surface = shapes.radius - np.linalg.norm(shapes.centre, axis=0)
+    depth = np.maximum(np.maximum.reduceat(to_surface, shapes.first[:-1]), 0.0)
+    finest = 2.0 * float(reach.min())
+    level = np.ceil(np.log2(2.0 * reach / finest)).astype(np.int64)
     crowd = Crowd(
         position=np.zeros((3, n)),
         orientation=np.zeros((4, n)),
         reach=reach,
+        depth=depth[shape],
+        level=level,
+        levels=int(level.max()) + 1,
         shape=shape,
         offset=offset,
         place=np.zeros((3, int(offset[-1]))),
         radius=np.zeros(int(offset[-1])),
-        head=np.full(cells, -1, dtype=np.int64),
+        head=np.full(2 ** int(np.ceil(np.log2(2 * n))), -1, dtype=np.int64),
         previous=np.full(n, -1, dtype=np.int64),
-        cell_size=cell_size,
+        finest=finest,
     )
     for b in range(first):
         set_pose(crowd, shapes, b, fixed[0][b], fixed[1][b])
-        stand(crowd, b)
     waiting = first + np.argsort(-reach[first:], kind="stable")
     placed, tries = 0, 0
     while placed < waiting.size and tries < MOST_TRIES:
-        positions = streams.positions.random((BATCH, 3)) * np.asarray(box)
+        positions = streams.positions.random((BATCH, 3))
         orientations = random_orientations(streams.orientations, BATCH)
-        stood, tries = fill(crowd, shapes, walls, waiting[placed:], tries, MOST_TRIES, positions, orientations)
+        queue = waiting[placed:]
+        stood, tries = fill(crowd, shapes, walls, box, first, queue, tries, MOST_TRIES, positions, orientations)
         placed += stood
     return crowd.position.T.copy(), crowd.orientation.T.copy(), first + placed

@@ -8,6 +8,7 @@ import csv
 import getpass
 import hashlib
 import json
+import math
 import os
 import platform
 import time
@@ -15,28 +16,20 @@ import uuid
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import h5py
 import numpy as np
 
-from .errors import InputError
+from .errors import InputError, WriteError
 from .model import Model
 from .scenario import Scenario
-from .trajectory import Trajectory
-
-if TYPE_CHECKING:
-    from .simulation import Frame
+from .trajectory import FRAME, Frame, Trajectory
 
 ENERGIES = ("kinetic_translational", "kinetic_rotational", "elastic", "gravity", "total")  # J
 VECTORS = {"momentum": "kg m s-1", "angular_momentum": "kg m+2 s-1"}
-FRAME = {  # name: (components, unit)
-    "position": (3, "m"),
-    "velocity": (3, "m s-1"),
-    "orientation": (4, "1"),
-    "angular_velocity": (3, "rad s-1"),
-}
 FILES = ("scenario.toml", "resolved.toml", "manifest.json", "trajectory.h5", "energy.csv", "checkpoint.h5")
+HOLDS_A_RUN = "holds a run already; give --overwrite to replace it, or another --out"
 FLUSH_EVERY = 0.5  # s of wall time between two writes to disk
 LARGEST_BUFFER = 2**25  # bytes
 
@@ -52,19 +45,33 @@ def claimed_directory(directory: Path, overwrite: bool) -> Path:
     if found and "manifest.json" not in found:
         raise InputError(f"{directory}: holds other files ({', '.join(found[:3])}); give an empty directory with --out")
     if found and not overwrite:
-        raise InputError(f"{directory}: holds a run already; give --overwrite to replace it, or another --out")
+        raise InputError(f"{directory}: {HOLDS_A_RUN}")
+    if found and (process := writer_of(directory)):
+        raise InputError(f"{directory}: process {process} is writing a run there; stop it, or give another --out")
     return directory
+
+
+def writer_of(directory: Path) -> int | None:
+    """The process that is writing a run there, if it is alive and on this machine."""
+    try:
+        manifest = json.loads((directory / "manifest.json").read_text())
+        if manifest["status"] != "running" or manifest["host"] != platform.node():
+            return None
+        os.kill(manifest["pid"], 0)  # asks whether the process exists
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return int(manifest["pid"])
 
 
 class Recorder:
     """Writes one run. Without a directory the trajectory is kept in memory and the other files are left out."""
 
-    def __init__(self, directory: Path | None, scenario: Scenario, model: Model, text: str):
+    def __init__(self, directory: Path | None, scenario: Scenario, model: Model, text: str, overwrite: bool = False):
         self.directory = directory
         self._frames: list[tuple[int, float, Any]] = []
         self._observables: list[tuple[int, float, dict[str, Any]]] = []
         self._buffered = 0  # bytes
-        self._flushed = time.monotonic()
+        self._flushed = -math.inf
         resolved = scenario.to_toml()
         text = text or resolved
         if directory is None:
@@ -72,12 +79,16 @@ class Recorder:
         else:
             try:
                 directory.mkdir(parents=True, exist_ok=True)
-                for name in FILES:
-                    (directory / name).unlink(missing_ok=True)
+                if overwrite:
+                    for name in FILES:
+                        (directory / name).unlink(missing_ok=True)
+                (directory / "manifest.json").touch(exist_ok=False)  # of two runs at once, one gets the directory
                 (directory / "scenario.toml").write_bytes(text.encode())
                 (directory / "resolved.toml").write_bytes(resolved.encode())
                 self._file = h5py.File(directory / "trajectory.h5", "w", libver=("v110", "v110"))
                 self._csv = open(directory / "energy.csv", "w", newline="")  # noqa: SIM115 - closed by _close
+            except FileExistsError:
+                raise InputError(f"{directory}: {HOLDS_A_RUN}") from None
             except OSError as error:
                 raise InputError(f"{directory}: cannot be written ({error}); give another --out") from None
             self._table = csv.writer(self._csv)
@@ -89,6 +100,8 @@ class Recorder:
                 "platform": platform.platform(),
                 "seed": scenario.seed,
                 "threads": 1,
+                "host": platform.node(),
+                "pid": os.getpid(),
                 "started": now(),
                 "ended": None,
                 "status": "running",
@@ -106,7 +119,7 @@ class Recorder:
         if self.directory is None:
             return
         if kind is not None:
-            if not issubclass(kind, OSError):  # a full disk: HDF5 could not close the file either
+            if not issubclass(kind, WriteError):  # a full disk: HDF5 could not close the file either
                 self._flush()
                 self._file.close()
             self._finish_manifest("failed", {})
@@ -145,16 +158,17 @@ class Recorder:
             fixed(group, "center", clump.center, "m")
             fixed(group, "inertia", clump.inertia, "kg m+2")
 
-    def record_frame(self, step: int, time_: float, frame: "Frame") -> None:
+    def record_frame(self, step: int, time_: float, frame: Frame) -> None:
         self._frames.append((step, time_, frame))
         self._buffered += frame.position.nbytes * 4
-        self._flush_if_due()
+        self.flush_if_due()
 
     def record_observables(self, step: int, time_: float, values: dict[str, Any]) -> None:
         self._observables.append((step, time_, values))
-        self._flush_if_due()
+        self.flush_if_due()
 
-    def _flush_if_due(self) -> None:
+    def flush_if_due(self) -> None:
+        """Write to disk what has waited for long enough; to be called now and then."""
         if time.monotonic() - self._flushed > FLUSH_EVERY or self._buffered > LARGEST_BUFFER:
             self._flush()
 
@@ -162,7 +176,7 @@ class Recorder:
         try:
             self._write_buffers()
         except (OSError, RuntimeError) as error:  # RuntimeError is h5py's word for some of HDF5's
-            raise OSError(f"{self.directory}: cannot be written to ({error})") from error
+            raise WriteError(f"{self.directory}: cannot be written to ({error})") from error
 
     def _write_buffers(self) -> None:
         append(
@@ -242,6 +256,7 @@ def append(group: h5py.Group, names: tuple[str, ...], rows: list[tuple[int, floa
     for dataset, values in columns:
         dataset.resize(old + len(rows), axis=0)
         dataset[old:] = np.array(values)
+        dataset.flush()  # here a full disk is an error; later HDF5 would crash on it
 
 
 def now() -> str:

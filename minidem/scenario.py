@@ -428,7 +428,7 @@ def read_text(path: str | os.PathLike[str]) -> str:
         with open(path, "rb") as file:
             content = file.read(MAX_FILE_BYTES + 1)
     except OSError as error:
-        reason = "is a directory" if path.is_dir() else str(error.strerror).lower()
+        reason = "is a directory" if os.path.isdir(path) else str(error.strerror).lower()
         raise InputError(f"{path}: {reason}; give a scenario file") from None
     if len(content) > MAX_FILE_BYTES:
         raise InputError(f"{path}: larger than {MAX_FILE_BYTES // 1024**2} MB; give a scenario file")

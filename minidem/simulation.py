@@ -22,20 +22,10 @@ from .core.step import advance, half_back
 from .model import Model, build_model
 from .recorder import Recorder, claimed_directory
 from .scenario import Scenario, hertz_contact_time
-from .trajectory import Trajectory
+from .trajectory import Frame, Trajectory
 
 Array = NDArray[np.float64]
 PATIENCE = 0.1  # s of wall time in compiled code before signals and progress get their turn
-
-
-@dataclass(frozen=True)
-class Frame:
-    """All bodies at one time, on step, world frame."""
-
-    position: Array  # (n, 3) of the centres of mass, m
-    velocity: Array  # (n, 3) m/s
-    orientation: Array  # (n, 4) clump as given -> world
-    angular_velocity: Array  # (n, 3) rad/s
 
 
 class Simulation:
@@ -103,6 +93,7 @@ class Simulation:
         }
 
     def frame(self) -> Frame:
+        """On step, whatever is staggered."""
         velocity, orientation, omega = self._on_step_motion()
         axes = np.array([clump.principal_axes for clump in self.model.clumps])[self.model.species]
         return Frame(
@@ -133,9 +124,19 @@ class Result:
         return self.trajectory.observables
 
 
-def compiled_mark(rotation: str) -> Path:
-    """A file that exists when this integrator's kernels are in the disk cache."""
-    return cache_directory() / f"{rotation}.compiled"
+def compiled_mark(scenario: Scenario) -> Path:
+    """A file that exists when the kernels that the scenario needs are in the disk cache."""
+    kernels = scenario.integrator.rotation + ("-place" if scenario.place else "")
+    return cache_directory() / f"{kernels}.compiled"
+
+
+def prepared(scenario: Scenario, source: str) -> Simulation:
+    """The simulation of a scenario at step 0, with all of its kernels compiled."""
+    simulation = Simulation(build_model(scenario, source), scenario.integrator.rotation)
+    simulation.advance(0)
+    simulation.observables()
+    compiled_mark(scenario).touch()
+    return simulation
 
 
 def run(
@@ -155,16 +156,12 @@ def run(
     """
     begun = time.perf_counter()
     directory = None if out is None else claimed_directory(Path(out), overwrite)
-    rotation = scenario.integrator.rotation
-    model = build_model(scenario, source)
-    simulation = Simulation(model, rotation)
-    simulation.advance(0)  # compiles
-    simulation.observables()
-    compiled_mark(rotation).touch()
+    simulation = prepared(scenario, source)
+    model = simulation.model
     ready = time.perf_counter()
 
     total = []  # energy at each row of the log, J
-    with Recorder(directory, scenario, model, text) as recorder:
+    with Recorder(directory, scenario, model, text, overwrite) as recorder:
         frame_steps, log_steps = (
             evenly_spaced(count, model.steps) for count in (scenario.output.frames, scenario.output.energies)
         )
@@ -176,6 +173,7 @@ def run(
                 simulation.advance(steps)
                 chunk = max(1, min(2 * chunk, int(PATIENCE * steps / (time.perf_counter() - began))))
                 on_progress(Progress(simulation.step, model.steps, drift))
+                recorder.flush_if_due()
             if simulation.step < milestone:
                 break
             if milestone in log_steps:
@@ -183,6 +181,8 @@ def run(
                 recorder.record_observables(simulation.step, simulation.time, observables)
                 total.append(observables["total"])
                 drift = float(deviation(total[-1], simulation.initial_energy))
+                if not math.isfinite(total[-1]):
+                    break
             if milestone in frame_steps:
                 recorder.record_frame(simulation.step, simulation.time, simulation.frame())
         wall = time.perf_counter() - ready
@@ -195,9 +195,9 @@ def run(
             "wall_s": wall,
             "us_per_step": 1e6 * wall / max(simulation.step, 1),
             "compile_s": ready - begun,
-            "integrator": rotation,
+            "integrator": scenario.integrator.rotation,
             "energy": drift_summary(np.array(total), simulation.initial_energy),
-            "status": "ok" if simulation.step == model.steps else "interrupted",
+            "status": status_of(simulation, total),
         }
         recorder.finish(summary)
     return Result(summary, recorder.trajectory())
@@ -206,6 +206,12 @@ def run(
 def evenly_spaced(count: int, steps: int) -> set[int]:
     """`count` steps from the first to the last; one alone is the last."""
     return {steps} if count == 1 else {round(i * steps / (count - 1)) for i in range(count)}
+
+
+def status_of(simulation: Simulation, total: list[float]) -> str:
+    if total and not math.isfinite(total[-1]):
+        return "failed"
+    return "ok" if simulation.step == simulation.model.steps else "interrupted"
 
 
 def deviation(total: Array | float, initial: float) -> Any:
@@ -229,9 +235,8 @@ def drift_summary(total: Array, initial: float) -> dict[str, float | None]:
 
 def outlook(scenario: Scenario, source: str = "") -> dict[str, Any]:
     """What a run of the scenario would be like: sizes, masses, time scales, and the wall time from a short trial."""
-    model = build_model(scenario, source)
-    simulation = Simulation(model, scenario.integrator.rotation)
-    simulation.advance(0)  # compiles
+    simulation = prepared(scenario, source)
+    model = simulation.model
     steps, took = 1, 0.0
     while took < PATIENCE and simulation.step < model.steps:
         began = time.perf_counter()
@@ -241,10 +246,13 @@ def outlook(scenario: Scenario, source: str = "") -> dict[str, Any]:
     us_per_step = 1e6 * took / max(steps // 2, 1)
 
     spheres = {clump.name: clump.spheres for clump in model.clumps}
-    speed = np.linalg.norm(model.velocity, axis=1) + np.linalg.norm(model.angular_velocity, axis=1) * simulation.bodies.reach
+    with np.errstate(over="ignore"):
+        turning = np.linalg.norm(model.angular_velocity, axis=1) * simulation.bodies.reach
+        speed = float((np.linalg.norm(model.velocity, axis=1) + turning).max())
+    # The shortest contact: two of the same clump, on their largest spheres, as stiff as any materials here, head-on.
     contact_time = min(
-        hertz_contact_time(clump.mass / 2, float(clump.spheres[:, 3].min()) / 2, modulus, 2 * float(speed.max()))
-        for clump, modulus in zip(model.clumps, np.diag(model.modulus)[model.shapes.material], strict=True)
+        hertz_contact_time(clump.mass / 2, float(clump.spheres[:, 3].max()) / 2, float(model.modulus.max()), 2 * speed)
+        for clump in model.clumps
     )
     return {
         "bodies": len(model.species),
@@ -252,7 +260,7 @@ def outlook(scenario: Scenario, source: str = "") -> dict[str, Any]:
         "memory_mb": (400 * len(model.species) + 200 * model.spheres) / 1e6,
         "dt": model.dt,
         "dt_rayleigh": model.dt / scenario.rayleigh_time(spheres),
-        "dt_hertz": None if np.isinf(contact_time) else model.dt / contact_time,
+        "dt_hertz": model.dt / contact_time if 0 < contact_time < math.inf else None,
         "steps": model.steps,
         "us_per_step": us_per_step,
         "estimated_s": 1e-6 * us_per_step * model.steps,

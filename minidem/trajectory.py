@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 import h5py
 import numpy as np
@@ -12,7 +13,22 @@ from . import quaternions
 from .errors import InputError
 
 Array = NDArray[np.float64]
-FRAME = ("position", "velocity", "orientation", "angular_velocity")
+FRAME = {  # name: (components, unit)
+    "position": (3, "m"),
+    "velocity": (3, "m s-1"),
+    "orientation": (4, "1"),
+    "angular_velocity": (3, "rad s-1"),
+}
+
+
+@dataclass(frozen=True)
+class Frame:
+    """All bodies at one time, world frame."""
+
+    position: Array  # (n, 3) of the centres of mass, m
+    velocity: Array  # (n, 3) m/s
+    orientation: Array  # (n, 4) clump as given -> world
+    angular_velocity: Array  # (n, 3) rad/s
 
 
 @dataclass(frozen=True)
@@ -29,13 +45,18 @@ class Trajectory:
     """The frames of a run. Arrays are read when asked for; of a run that goes on, as far as it has been written."""
 
     def __init__(self, run: str | PathLike[str] | h5py.File):
+        self._path: Path | None = None  # None: a run in memory
         if isinstance(run, h5py.File):
             self._file = run
         else:
-            path = Path(run)
-            self._file = opened(path / "trajectory.h5" if path.is_dir() else path)
-        if "parameters/minidem" not in self._file:
-            raise InputError(f"{run}: not a minidem trajectory; give a run directory or its trajectory.h5")
+            self._path = Path(run) / "trajectory.h5" if Path(run).is_dir() else Path(run)
+            self._file = opened(self._path)
+        try:
+            self._read_what_stays()
+        except (KeyError, AttributeError, TypeError, ValueError):
+            raise InputError(f"{run}: not a minidem trajectory; give a run directory or its trajectory.h5") from None
+
+    def _read_what_stays(self) -> None:
         bodies = self._file["particles/bodies"]
         self.species: NDArray[np.int64] = bodies["species"][:].astype(np.int64)  # (n,) index into `clumps`
         self.mass: Array = bodies["mass"][:]  # (n,) kg
@@ -56,7 +77,7 @@ class Trajectory:
 
     def __len__(self) -> int:
         """Number of frames."""
-        return self._whole_rows("particles/bodies", FRAME)
+        return len(self.step)
 
     def __enter__(self) -> "Trajectory":
         return self
@@ -70,12 +91,12 @@ class Trajectory:
     @property
     def step(self) -> NDArray[np.int64]:
         """(frames,)"""
-        return self._fresh("particles/bodies/position/step")[: len(self)]
+        return self._frames("position", "step")
 
     @property
     def time(self) -> Array:
         """(frames,) s"""
-        return self._fresh("particles/bodies/position/time")[: len(self)]
+        return self._frames("position", "time")
 
     @property
     def position(self) -> Array:
@@ -100,34 +121,37 @@ class Trajectory:
     @property
     def observables(self) -> dict[str, Array]:
         """The energy log by name: step, time (s), the energies (J), momentum (kg m/s), angular_momentum (J s)."""
-        names = tuple(self._file["observables"])
-        count = self._whole_rows("observables", names)
-        log = {name: self._fresh(f"observables/total/{name}")[:count] for name in ("step", "time")}
-        return log | {name: self._fresh(f"observables/{name}/value")[:count] for name in names}
+        group = self._up_to_date()["observables"]
+        names = tuple(group)
+        count = whole_rows(group, names)
+        log = {name: group["total"][name][:count] for name in ("step", "time")}
+        return log | {name: group[name]["value"][:count] for name in names}
 
     def spheres(self, frame: int) -> tuple[Array, Array, NDArray[np.int64]]:
         """Centres (s, 3) in m, radii (s,) in m and the body (s,) of every sphere at a frame."""
         frame = range(len(self))[frame]
-        position = self._fresh("particles/bodies/position/value")[frame]
-        orientation = self._fresh("particles/bodies/orientation/value")[frame]
+        position, orientation = (self._file[f"particles/bodies/{name}/value"][frame] for name in ("position", "orientation"))
         body = np.repeat(np.arange(self.species.size), [len(self.clumps[k].spheres) for k in self.species])
         local = np.concatenate([self.clumps[k].spheres[:, :3] - self.clumps[k].center for k in self.species])
         radius = np.concatenate([self.clumps[k].spheres[:, 3] for k in self.species])
         return position[body] + quaternions.rotated(orientation[body], local), radius, body
 
-    def _whole_rows(self, group: str, names: tuple[str, ...]) -> int:
-        """Rows that all elements have: HDF5 writes them in an order of its own, and a writer may have been killed."""
-        parts = [f"{names[0]}/step", f"{names[0]}/time", *(f"{name}/value" for name in names)]
-        return min(len(self._fresh(f"{group}/{part}")) for part in parts)
+    def _frames(self, name: str, part: str = "value") -> NDArray[Any]:
+        bodies = self._up_to_date()["particles/bodies"]
+        return bodies[name][part][: whole_rows(bodies, tuple(FRAME))]
 
-    def _frames(self, name: str) -> Array:
-        return self._fresh(f"particles/bodies/{name}/value")[: len(self)]
+    def _up_to_date(self) -> h5py.File:
+        """The file, opened anew if it may have grown. (A dataset's own refresh fails in HDF5 2.0.)"""
+        if self._path is not None and self._file.swmr_mode:
+            self._file.close()
+            self._file = opened(self._path)
+        return self._file
 
-    def _fresh(self, name: str) -> h5py.Dataset:
-        dataset = self._file[name]
-        if self._file.swmr_mode:
-            dataset.refresh()
-        return dataset
+
+def whole_rows(group: h5py.Group, names: tuple[str, ...]) -> int:
+    """Rows that all elements have: HDF5 writes them in an order of its own, and a writer may have been killed."""
+    parts = [f"{names[0]}/step", f"{names[0]}/time", *(f"{name}/value" for name in names)]
+    return min(len(group[part]) for part in parts)
 
 
 def opened(path: Path) -> h5py.File:

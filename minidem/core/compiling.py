@@ -6,30 +6,36 @@ returning old results. So the cache lives in a folder named after a hash of all 
 
 import hashlib
 import os
+import sys
 import tempfile
 from functools import cache
 from pathlib import Path
 from types import FunctionType
 
+import numba
+from llvmlite.binding import get_host_cpu_name
 from numba import cfunc, config, float64, njit, types
 
-# Division by zero must not raise: the check is a branch, and branches keep LLVM from using vector lanes.
-inlined = njit(error_model="numpy", forceinline=True)
+# Division by zero must not raise: the check is a branch, and branches keep LLVM from using vector lanes. What only other
+# kernels call goes without the wrappers that would let Python call it: they take longer to compile than the function.
+_for_kernels = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+internal = njit(**_for_kernels)
+inlined = njit(forceinline=True, **_for_kernels)
 
 
 @cache
 def cache_directory() -> Path:
-    """A writable folder for compiled code, a new one for every state of the kernel sources."""
-    digest = hashlib.sha256()
+    """A writable folder for compiled code, a new one for every state of the kernel sources and of what compiles them."""
+    digest = hashlib.sha256(f"{numba.__version__} {sys.version} {get_host_cpu_name()}".encode())
     for source in sorted(Path(__file__).parent.rglob("*.py")):
-        digest.update(source.read_bytes())
-    user_cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    wanted = os.environ.get("MINIDEM_CACHE_DIR") or Path(user_cache) / "minidem"
-    directory = Path(wanted) / digest.hexdigest()[:16]
+        digest.update(f"{source} {source.stat().st_mtime_ns}".encode() + source.read_bytes())  # as numba does
     try:
+        user_cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+        wanted = os.environ.get("MINIDEM_CACHE_DIR") or Path(user_cache) / "minidem"
+        directory = Path(wanted) / digest.hexdigest()[:16]
         directory.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=directory).close()
-    except OSError:  # a read-only home: compile anew in each process rather than fail
+    except (OSError, RuntimeError):  # no home or a read-only one: compile anew in each process rather than fail
         directory = Path(tempfile.mkdtemp(prefix="minidem-"))
     return directory
 

@@ -8,7 +8,7 @@ centre of mass is the same whether taken at the contact point or at the centre o
 import math
 
 from .compiling import inlined, kernel
-from .quaternion import matrix
+from .quaternion import carried, matrix
 
 
 @inlined
@@ -41,12 +41,9 @@ def contact_forces(bodies, walls, near):
     s = 0
     for k in range(near.body.size):
         b = near.body[k]
-        rx, ry, rz = matrix((orientation[0, b], orientation[1, b], orientation[2, b], orientation[3, b]))
+        rotation = matrix((orientation[0, b], orientation[1, b], orientation[2, b], orientation[3, b]))
         while s < owner.size and owner[s] == k:
-            x, y, z = near.sphere_centre[0, s], near.sphere_centre[1, s], near.sphere_centre[2, s]
-            place[0, s] = position[0, b] + (rx[0] * x + rx[1] * y + rx[2] * z)
-            place[1, s] = position[1, b] + (ry[0] * x + ry[1] * y + ry[2] * z)
-            place[2, s] = position[2, b] + (rz[0] * x + rz[1] * y + rz[2] * z)
+            place[0, s], place[1, s], place[2, s] = carried(position, b, rotation, near.sphere_centre, s)
             s += 1
         for c in range(6):
             load[c, k] = 0.0

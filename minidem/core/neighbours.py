@@ -10,17 +10,17 @@ import math
 
 import numpy as np
 
-from .compiling import inlined, kernel
-from .quaternion import matrix
+from .compiling import inlined, internal, kernel
+from .quaternion import carried, matrix
 from .state import Candidates
 
-# Lists are made so as to last about this many steps (see benchmarks): older lists have more candidates to go through,
+# Lists are made so as to last about this many steps: older lists have more candidates to go through,
 # younger ones are made more often.
 STEPS_PER_LIST = 100
 SMALLEST_SKIN, LARGEST_SKIN = 0.02, 0.5  # in mean bounding radii
 
 
-@kernel
+@internal
 def appended(pairs, count, a, b):
     """`pairs` (2, m) with (a, b) in column `count`, in a larger copy if there was no room."""
     if count == pairs.shape[1]:
@@ -32,7 +32,7 @@ def appended(pairs, count, a, b):
     return pairs
 
 
-@kernel
+@internal
 def sorted_pairs(pairs, count, n):
     """The first `count` columns in ascending order, for values below n: a counting sort by each row, last row first."""
     for row in (1, 0):
@@ -50,16 +50,24 @@ def sorted_pairs(pairs, count, n):
     return pairs
 
 
+@internal
+def bounds(values):
+    low, high = values[0], values[0]
+    for value in values:
+        low, high = min(low, value), max(high, value)
+    return low, high
+
+
 @kernel
 def near_bodies(position, reach, skin):
     """(2, p) pairs a < b of bodies whose bounding spheres are closer than the skin, in ascending order."""
     n = reach.size
-    finest = 2.0 * reach.min() + skin
+    smallest, largest = bounds(reach)
+    finest = 2.0 * smallest + skin
     level = np.empty(n, np.int64)
+    in_level = np.zeros(2 + max(0, math.ceil(math.log2((2.0 * largest + skin) / finest))), np.int64)
     for i in range(n):
         level[i] = max(0, math.ceil(math.log2((2.0 * reach[i] + skin) / finest)))
-    in_level = np.zeros(level.max() + 1, np.int64)
-    for i in range(n):
         in_level[level[i]] += 1
 
     mask = 1
@@ -67,8 +75,10 @@ def near_bodies(position, reach, skin):
         mask *= 2
     mask -= 1
     # Neighbouring cells of a bounded system lie near each other in the table.
-    extent_x = int(min((position[0].max() - position[0].min()) / finest, float(n))) + 3
-    extent_y = int(min((position[1].max() - position[1].min()) / finest, float(n))) + 3
+    left, right = bounds(position[0])
+    front, back = bounds(position[1])
+    extent_x = int(min((right - left) / finest, float(n))) + 3
+    extent_y = int(min((back - front) / finest, float(n))) + 3
     cell = np.empty((3, n), np.int64)
     start = np.zeros(mask + 2, np.int64)
     slot = np.empty(n, np.int64)
@@ -148,14 +158,11 @@ def candidates(bodies, shapes, walls, modulus, skin):
     place, radius, template = np.empty((3, total)), np.empty(total), np.empty(total, np.int64)
     owner = np.empty(total, np.int64)
     for b in range(n):
-        rx, ry, rz = matrix((orientation[0, b], orientation[1, b], orientation[2, b], orientation[3, b]))
+        rotation = matrix((orientation[0, b], orientation[1, b], orientation[2, b], orientation[3, b]))
         first = shapes.first[bodies.shape[b]]
         for i in range(offset[b], offset[b + 1]):
             t = first + i - offset[b]
-            x, y, z = shapes.centre[0, t], shapes.centre[1, t], shapes.centre[2, t]
-            place[0, i] = position[0, b] + (rx[0] * x + rx[1] * y + rx[2] * z)
-            place[1, i] = position[1, b] + (ry[0] * x + ry[1] * y + ry[2] * z)
-            place[2, i] = position[2, b] + (rz[0] * x + rz[1] * y + rz[2] * z)
+            place[0, i], place[1, i], place[2, i] = carried(position, b, rotation, shapes.centre, t)
             radius[i], template[i], owner[i] = shapes.radius[t], t, b
 
     used = np.zeros(total, np.bool_)
@@ -282,5 +289,7 @@ def outdated(bodies, near):
 def next_skin(bodies, near):
     """A skin with which lists would last about STEPS_PER_LIST steps at the present speeds. Results do not depend on it."""
     scale = min(max(STEPS_PER_LIST / max(near.age[0], 1), 0.5), 2.0)
-    mean_reach = bodies.reach.mean()
+    mean_reach = 0.0
+    for reach in bodies.reach:
+        mean_reach += reach / bodies.reach.size
     return min(max(scale * near.skin, SMALLEST_SKIN * mean_reach), LARGEST_SKIN * mean_reach)

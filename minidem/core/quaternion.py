@@ -80,6 +80,18 @@ def matrix(q):
 
 
 @inlined
+def carried(position, b, rotation, centre, s):
+    """World place of the point `centre[:, s]` of body b, whose rotation matrix is given by its rows."""
+    x, y, z = centre[0, s], centre[1, s], centre[2, s]
+    rx, ry, rz = rotation
+    return (
+        position[0, b] + (rx[0] * x + rx[1] * y + rx[2] * z),
+        position[1, b] + (ry[0] * x + ry[1] * y + ry[2] * z),
+        position[2, b] + (rz[0] * x + rz[1] * y + rz[2] * z),
+    )
+
+
+@inlined
 def to_world(q, v):
     a, b, c = matrix(q)
     return (

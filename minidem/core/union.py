@@ -21,7 +21,7 @@ from math import atan2, ceil, cos, pi, sin, sqrt
 
 import numpy as np
 
-from .compiling import kernel
+from .compiling import inlined, internal, kernel
 
 CONTACT = 1e-9  # overlaps shallower than this part of the smaller radius are ignored: volume ~ CONTACT^2
 TANGENT = (1e-11, 1e-10, 1e-9, 1e-8)  # rad; circles that overlap less are tangent: area ~ TANGENT^(3/2)
@@ -31,41 +31,41 @@ POLE = (sqrt(0.13), -sqrt(0.23), sqrt(0.64))  # apex of the triangle fan: any un
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(10)  # exact to round-off for cubics in cos, sin over pi/2
 
 
-@kernel
+@inlined
 def dot(a, b):
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
-@kernel
+@inlined
 def cross(a, b):
     return (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
 
 
-@kernel
+@inlined
 def blend(p, a, q, b):
     """p a + q b"""
     return (p * a[0] + q * b[0], p * a[1] + q * b[1], p * a[2] + q * b[2])
 
 
-@kernel
+@inlined
 def unit(a):
     length = sqrt(dot(a, a))
     return (a[0] / length, a[1] / length, a[2] / length)
 
 
-@kernel
+@inlined
 def edge(spheres, i, j):
     """From centre i to centre j."""
     return (spheres[j, 0] - spheres[i, 0], spheres[j, 1] - spheres[i, 1], spheres[j, 2] - spheres[i, 2])
 
 
-@kernel
+@internal
 def triangle_solid_angle(a, b, c):
     """Signed solid angle of the triangle of unit vectors a, b, c, modulo 4 pi."""
     return 2.0 * atan2(dot(a, cross(b, c)), 1.0 + dot(a, b) + dot(b, c) + dot(c, a))
 
 
-@kernel
+@internal
 def corners(spheres, i, j, k):
     """The points on the surfaces of i, j and k, relative to centre i; the first on the side of ij x ik."""
     u, v = edge(spheres, i, j), edge(spheres, i, k)
@@ -81,7 +81,7 @@ def corners(spheres, i, j, k):
     return blend(1.0, foot, z, ez), blend(1.0, foot, -z, ez)
 
 
-@kernel
+@internal
 def relation(caps, j, k, tangent):
     """How caps j and k lie: their circles CROSS, or they are APART, NESTED, or COVER the sphere together."""
     p, q = (caps[j, 0], caps[j, 1], caps[j, 2]), (caps[k, 0], caps[k, 1], caps[k, 2])
@@ -98,7 +98,7 @@ def relation(caps, j, k, tangent):
     return NESTED if nested == largest else APART if apart == largest else COVER
 
 
-@kernel
+@internal
 def find_caps(spheres, i, tangent, neighbour, caps):
     """Caps of sphere i under other spheres, less those inside another cap.
 
@@ -141,7 +141,7 @@ def find_caps(spheres, i, tangent, neighbour, caps):
     return kept
 
 
-@kernel
+@internal
 def add_arc(total, cap, e1, e2, center, start, end):
     """Add the arc of a cap's circle, counter-clockwise from start to end, to the boundary integrals.
 
@@ -176,7 +176,7 @@ def add_arc(total, cap, e1, e2, center, start, end):
                     total[13 + 3 * a + b] += n[a] * n[b] * cw
 
 
-@kernel
+@internal
 def covered_up_to(reach, starts, ends, count):
     """Where the first gap between reach and the sorted intervals begins."""
     for k in range(count):
@@ -186,7 +186,7 @@ def covered_up_to(reach, starts, ends, count):
     return reach
 
 
-@kernel
+@internal
 def add_exposed_arcs(total, spheres, i, tangent, neighbour, caps, j, m):
     """Add the parts of circle j on sphere i that lie under none of the other caps; returns their number."""
     center = (spheres[i, 0], spheres[i, 1], spheres[i, 2])
@@ -230,7 +230,7 @@ def add_exposed_arcs(total, spheres, i, tangent, neighbour, caps, j, m):
     return arcs
 
 
-@kernel
+@internal
 def covered_part(total, spheres, i, tangent, neighbour, caps):
     """Fill total with solid angle and boundary integrals (see add_arc) of the covered part of sphere i.
 

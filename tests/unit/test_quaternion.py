@@ -1,15 +1,29 @@
 """Quaternion scalars of the kernels and arrays of the set-up, against the math library and scipy's rotations."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from brute_force import random_quaternions, rotations
+from numba import njit
 from scipy.spatial.transform import Rotation
 
 from minidem import quaternions
-from minidem.core import quaternion
+from minidem.core import quaternion as scalars
 
+
+def callable_from_python(function):
+    """The kernels' helpers have no wrapper for calls from Python: give one of them one."""
+    return njit(lambda *arguments: function(*arguments))
+
+
+quaternion = SimpleNamespace(
+    **{
+        name: callable_from_python(getattr(scalars, name))
+        for name in ("cos_sinc", "matrix", "moved", "product", "rate_of", "to_body", "to_world", "turned", "unit")
+    }
+)
 EPS = np.finfo(float).eps
 
 

@@ -5,7 +5,8 @@
     q(n+1) = [(1 - h^2) q + dt dq/dt(q, omega(n+1/2))] / (1 + h^2),   h = dt |omega(n+1/2)| / 4
 
 Omelyan, Phys. Rev. E 58, 1169 (1998); SPIRAL paper, App. B.5, Eq. B.10-B.12 (its first iterate: the products of n-1/2).
-Keeps |q| = 1 to round-off without normalisation. On step, omega(n) is the mean of the half-step values.
+Keeps |q| = 1 without normalisation but for round-off, which adds up (some 2e-17 a step). On step, omega(n) is the mean of
+the half-step values.
 """
 
 from ..compiling import inlined

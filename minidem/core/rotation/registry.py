@@ -24,7 +24,7 @@ class Scheme:
 
     @property
     def usable_in(self) -> str:
-        return "scenarios and rotor" if self.torque_evaluations == 1 else "rotor only"
+        return "any scenario" if self.torque_evaluations == 1 else "single bodies"
 
 
 _SPIRAL = "del Valle et al., Comput. Phys. Commun. 297, 109077 (2024)"
