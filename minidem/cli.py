@@ -79,7 +79,7 @@ def run(
         at = f"energy is no longer a number at step {result.summary['steps']}"
         print(f"{scenario.name}: time.dt: the {at}; take a smaller step (see minidem check)", file=sys.stderr)
         raise typer.Exit(3)
-    if received:
+    if received and result.summary["status"] == "interrupted":
         raise typer.Exit(128 + received[0])
 
 
@@ -207,6 +207,36 @@ def integrators(json_: Json = False) -> None:
     print(f"{'name':<17}{'order':<6}{'torques':<9}{'usable in':<21}{'what':<44}source")
     for row in rows:
         print("{name:<17}{order:<6}{torque_evaluations:<9}{usable_in:<21}{summary:<44}{source}".format(**row))
+
+
+@app.command()
+def clump(
+    mesh: Annotated[Path, typer.Argument(metavar="MESH", help="A closed mesh: .stl, .obj or .ply.", show_default=False)],
+    spheres: Annotated[int, typer.Option("--spheres", metavar="N", min=1, max=10_000, help="How many at most.")] = 100,
+    min_radius: Annotated[float, typer.Option("--min-radius", metavar="R", min=0, help="Of the smallest sphere, m.")] = 0.0,
+    target_error: Annotated[
+        float, typer.Option("--target-error", metavar="E", min=0, max=1, help="Part of the volume that may be left out.")
+    ] = 0.0,
+    scale: Annotated[float, typer.Option("--scale", metavar="S", help="Metres in a unit of the mesh.")] = 1.0,
+    density: Annotated[float, typer.Option("--density", metavar="D", help="kg/m3, for the report.")] = 1000.0,
+    out: Annotated[Path | None, typer.Option("--out", metavar="FILE.csv", help="Where to write [MESH.csv].")] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an earlier file.")] = False,
+    json_: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Fit a clump of spheres to a surface mesh; writes a CSV for scenarios and a picture of both."""
+    from .shapes.fitting import fitted_file
+
+    report = fitted_file(mesh, out, spheres, min_radius, target_error, scale, density, overwrite)
+    if json_:
+        print(json.dumps(report))
+    if json_ or quiet:
+        return
+    print(f"spheres       {report['spheres']}, radii from {report['smallest_radius']:.4g} m")
+    print(f"mass          {report['mass']:.5g} kg, volume {report['volume']:.5g} m3")
+    for name, error in report["errors"].items():
+        print(f"{name.replace('_', ' '):<13} {error:.3g}")
+    print(f"written to    {report['file']}\npicture       {report['picture']}")
 
 
 @app.command()

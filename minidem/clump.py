@@ -31,13 +31,18 @@ class Clump:
     bounding_radius: float  # about the centre, m
 
 
-def make_clump(spheres, density, name="clump", material="") -> Clump:
-    """The clump of the spheres (n, 4), a solid of that density (kg/m^3) that fills their union."""
+def make_clump(spheres, density, name="clump", material="", mass=None, moments=None) -> Clump:
+    """The clump of the spheres (n, 4), a solid of that density (kg/m^3) that fills their union.
+
+    `mass` (kg) overrules the density. `moments`, a volume, centre and second moments as of `union_moments`, overrule those
+    of the union, for spheres that stand for a body of known shape.
+    """
     spheres = _checked(spheres)
     if not 0.0 < density < np.inf:
         raise InputError(f"clump {name}: the density must be positive and finite, got {density}")
     with np.errstate(all="ignore"):  # of sizes whose fifth powers no number holds
-        volume, center, second = union_moments(spheres)
+        volume, center, second = union_moments(spheres) if moments is None else moments
+        density = density if mass is None else mass / volume
     if not (0 < volume * density < np.inf and np.isfinite(second).all() and np.trace(second) * density > 0):
         raise InputError("its size is beyond the range of numbers; lengths are in metres")
     inertia = density * (np.trace(second) * np.eye(3) - second)
@@ -211,6 +216,21 @@ def read_spheres(path) -> np.ndarray:
     if not rows:
         raise InputError(f"{path}: no spheres in it; give rows of x, y, z, radius")
     return np.array(rows)
+
+
+def read_mesh_moments(path) -> tuple[float, np.ndarray, np.ndarray]:
+    """Volume, centre and second moments of the mesh that a file of spheres was fitted to, from the comments at its top."""
+    path = Path(path)
+    text, found = _text(path), []
+    for key, count in (("mesh volume", 1), ("mesh center", 3), ("mesh second moments", 6)):
+        match = re.search(rf"^# {key} = (.*)$", text, re.MULTILINE)
+        numbers = [_number(field) for field in match[1].split()] if match else []
+        if len(numbers) != count or not all(n is not None and math.isfinite(n) for n in numbers):
+            remedy = "make the file with minidem clump, or leave mass_from out"
+            raise InputError(f'{path}: no line "# {key} = " with {count} numbers; {remedy}')
+        found.append(np.array(numbers))
+    xx, yy, zz, xy, xz, yz = found[2]
+    return float(found[0][0]), found[1], np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
 
 
 def _text(path: Path) -> str:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import quaternions
-from .clump import Clump, make_clump
+from .clump import Clump, make_clump, read_mesh_moments
 from .core.neighbours import candidates
 from .core.state import Bodies, Shapes, Walls
 from .errors import InputError, ScenarioError
@@ -77,9 +77,14 @@ def build_model(scenario: Scenario, source: str = "") -> Model:
     clumps = []
     for name in names:
         spec = scenario.clump[name]
-        density = scenario.material[spec.material].density
+        density = spec.density or scenario.material[spec.material].density
         try:
-            clumps.append(make_clump(spec.sphere_rows(), density, name, spec.material))
+            moments = None
+            if spec.mass_from == "mesh" and spec.file is not None:
+                volume, centre, second = read_mesh_moments(spec.file)
+                scale = spec.scale or 1.0
+                moments = (volume * scale**3, centre * scale, second * scale**5)
+            clumps.append(make_clump(spec.sphere_rows(), density, name, spec.material, spec.mass, moments))
         except InputError as error:
             raise ScenarioError([f"{source}: clump.{name}: {error}"]) from None
     materials = list(scenario.material)

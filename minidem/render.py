@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .errors import InputError
 from .trajectory import Trajectory
@@ -18,10 +19,8 @@ COLOURS = ("#E69F00", "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#C
 
 def show_frame(run: str | PathLike[str], frame: int, screenshot: str | PathLike[str] | None = None) -> None:
     """One frame of a run in a window, or as a picture without one."""
-    if screenshot is not None and Path(screenshot).suffix.lower() not in (".png", ".jpg", ".jpeg"):
-        raise InputError(f"{screenshot}: give a picture file that ends in .png or .jpg")
-    if screenshot is not None and not Path(screenshot).parent.is_dir():
-        raise InputError(f"{screenshot}: there is no such directory to write to")
+    if screenshot is not None:
+        check_picture(screenshot)
     choose_window(screenshot is None)
     import pyvista
 
@@ -35,13 +34,9 @@ def show_frame(run: str | PathLike[str], frame: int, screenshot: str | PathLike[
 
     plotter: Any = pyvista.Plotter(off_screen=screenshot is not None, window_size=[1200, 1000])
     plotter.set_background("white")
-    ball = pyvista.Sphere(radius=1.0, theta_resolution=24, phi_resolution=24)
+    spheres = np.column_stack([centres, radii])
     for kind in np.unique(species):
-        chosen = species[body] == kind
-        cloud = pyvista.PolyData(centres[chosen])
-        cloud["radius"] = radii[chosen]
-        spheres = cloud.glyph(geom=ball, scale="radius", orient=False)
-        plotter.add_mesh(spheres, color=COLOURS[kind % len(COLOURS)], smooth_shading=True, specular=0.3)
+        draw_spheres(plotter, spheres[species[body] == kind], COLOURS[kind % len(COLOURS)])
     if box is not None:
         plotter.add_mesh(pyvista.Box((0, box[0], 0, box[1], 0, box[2])), style="wireframe", color="#444444", line_width=2)
     plotter.enable_anti_aliasing("ssaa")
@@ -66,3 +61,48 @@ def choose_window(interactive: bool) -> None:
         packages = "libegl1 and libgl1-mesa-dri (Debian, Ubuntu) or libegl (conda-forge)"
         raise InputError(f"pictures without a display need the EGL library; install {packages}")
     os.environ.setdefault("VTK_DEFAULT_OPENGL_WINDOW", "vtkEGLRenderWindow")
+
+
+def draw_spheres(plotter: Any, spheres: NDArray[np.float64], colour: str) -> None:
+    """Rows of x, y, z, radius, as one mesh of glyphs."""
+    import pyvista
+
+    cloud = pyvista.PolyData(spheres[:, :3])
+    cloud["radius"] = spheres[:, 3]
+    ball = pyvista.Sphere(radius=1.0, theta_resolution=24, phi_resolution=24)
+    plotter.add_mesh(cloud.glyph(geom=ball, scale="radius", orient=False), color=colour, smooth_shading=True, specular=0.3)
+
+
+def draw_side_by_side(pairs: list[tuple[Any, NDArray[np.float64]]], picture: str | PathLike[str]) -> None:
+    """Surfaces (pyvista.PolyData, z up) in a row and the spheres that stand for them in front, as a picture."""
+    check_picture(picture)
+    choose_window(interactive=False)
+    import pyvista
+
+    plotter: Any = pyvista.Plotter(off_screen=True, window_size=[1400, 900] if len(pairs) > 1 else [1200, 800])
+    plotter.set_background("white")
+    along, front = 0.0, 2.2 * max(surface.bounds[3] - surface.bounds[2] for surface, _ in pairs)
+    for surface, spheres in pairs:
+        x0, x1, y0, y1 = surface.bounds[:4]
+        width = x1 - x0
+        shift = np.array([along - x0, -(y0 + y1) / 2, 0.0])
+        across = np.array([0.0, -front, 0.0]) if len(pairs) > 1 else np.array([1.3 * width, 0.0, 0.0])
+        plotter.add_mesh(
+            surface.translate(shift), color="#E8D8B0", smooth_shading=True, split_sharp_edges=True, specular=0.3
+        )
+        draw_spheres(plotter, spheres + np.append(shift + across, 0.0), "#56B4E9")
+        along += 1.2 * width
+    plotter.enable_anti_aliasing("ssaa")
+    plotter.camera_position = "xz"
+    plotter.camera.azimuth, plotter.camera.elevation = 0, 30 if len(pairs) > 1 else 12
+    plotter.reset_camera()
+    plotter.camera.zoom(1.4 if len(pairs) > 1 else 1.1)
+    plotter.screenshot(str(picture))
+    plotter.close()
+
+
+def check_picture(picture: str | PathLike[str]) -> None:
+    if Path(picture).suffix.lower() not in (".png", ".jpg", ".jpeg"):
+        raise InputError(f"{picture}: give a picture file that ends in .png or .jpg")
+    if not Path(picture).parent.is_dir():
+        raise InputError(f"{picture}: there is no such directory to write to")

@@ -207,7 +207,13 @@ def _builtin(value: Any) -> str:
 def _builtin_height(name: Any) -> float:
     from minidem.shapes import BUILTINS
 
-    return BUILTINS[_builtin(name)][1]
+    return BUILTINS[_builtin(name)].height
+
+
+def _mass_source(value: Any) -> str:
+    if value not in ("spheres", "mesh"):
+        raise ValueError(f'must be "spheres" or "mesh", got {_shown(value)}')
+    return str(value)
 
 
 def _sphere_list(value: Any) -> Any:
@@ -270,6 +276,10 @@ class ClumpSpec(Table):
     builtin: Annotated[str | None, PlainValidator(_builtin)] = None
     scale: Annotated[float | None, PlainValidator(_positive)] = None  # of spheres and file
     height: Annotated[float | None, PlainValidator(_positive)] = None  # m, of a builtin; its own if not given
+    count: Annotated[int | None, PlainValidator(_whole(1, 10_000))] = None  # spheres of a builtin; its own if not given
+    density: Annotated[float | None, PlainValidator(_positive)] = None  # kg/m^3, instead of the material's
+    mass: Annotated[float | None, PlainValidator(_positive)] = None  # kg, instead of a density
+    mass_from: Annotated[str, PlainValidator(_mass_source)] = "spheres"  # or "mesh": of the mesh that the file was fitted to
     material: Text
 
     def sphere_rows(self) -> np.ndarray:
@@ -277,7 +287,7 @@ class ClumpSpec(Table):
         if self.builtin is not None:
             from minidem.shapes import builtin_spheres
 
-            return builtin_spheres(self.builtin, self.height)
+            return builtin_spheres(self.builtin, self.height, self.count)
         if self.file is None:
             rows = np.array(self.spheres)
         elif not os.path.isfile(self.file):
@@ -640,15 +650,22 @@ def _joint_errors(data: Mapping[str, Any], wrong: set[Loc]) -> Iterator[tuple[Lo
 
 
 def _clump_errors(loc: Loc, clump: Mapping[str, Any], wrong: set[Loc]) -> Iterator[tuple[Loc, str]]:
+    if "density" in clump and "mass" in clump:
+        yield (*loc, "mass"), "give a mass or a density, not both"
+    if clump.get("mass_from") == "mesh" and "file" not in clump:
+        yield (*loc, "mass_from"), 'must be "spheres" without a file that minidem clump made from a mesh'
     given = [key for key in ("spheres", "file", "builtin") if key in clump]
     if len(given) != 1:
         yield loc, f"needs exactly one of spheres, file and builtin, got {' and '.join(given) or 'none'}"
     elif given == ["builtin"]:
         if "scale" in clump:
             yield (*loc, "scale"), "is for spheres and files; a builtin takes its height"
+        yield from _builtin_count_errors(loc, clump, wrong)
     else:
         if "height" in clump:
             yield (*loc, "height"), "is for a builtin; spheres and files take a scale"
+        if "count" in clump:
+            yield (*loc, "count"), "is for a builtin"
         spheres = (*loc, *given)
         if not any(place[: len(spheres)] == spheres for place in wrong):
             table = {given[0]: clump[given[0]], "material": ""}
@@ -656,8 +673,21 @@ def _clump_errors(loc: Loc, clump: Mapping[str, Any], wrong: set[Loc]) -> Iterat
                 table["scale"] = clump["scale"]
             try:
                 ClumpSpec.model_validate(table).sphere_rows()
+                if clump.get("mass_from") == "mesh" and given == ["file"]:
+                    from minidem.clump import read_mesh_moments
+
+                    read_mesh_moments(clump["file"])
             except InputError as error:
                 yield spheres, str(error).replace("\n", "; ")
+
+
+def _builtin_count_errors(loc: Loc, clump: Mapping[str, Any], wrong: set[Loc]) -> Iterator[tuple[Loc, str]]:
+    from minidem.shapes import BUILTINS
+
+    if "count" in clump and not {(*loc, "count"), (*loc, "builtin")} & wrong:
+        shape = BUILTINS[clump["builtin"]]
+        if not shape.valid_count(clump["count"]):
+            yield (*loc, "count"), f'must be {shape.count_rule} for "{clump["builtin"]}", got {clump["count"]}'
 
 
 # --- writing ------------------------------------------------------------------------------------------------

@@ -1,0 +1,199 @@
+"""A clump of spheres for a closed mesh.
+
+Inscribed spheres first: each voxel inside the mesh is the centre of a candidate whose radius is its distance from the
+surface (the Euclidean distance map, as in the Euclidean 3D method of CLUMP, Angelidakis et al., SoftwareX 15, 100735, 2021).
+Where that method takes the largest distance left, this one takes the sphere that covers most of what is still uncovered; the
+last fifth of the spheres goes where the clump is farthest from the mesh, so that thin parts are there too. Inscribed spheres
+alone leave out the corners, so in the end all radii grow by the same length until the union has the mesh's volume.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..clump import make_clump, union_moments
+from ..errors import InputError
+from .mesh import Mesh, read_mesh
+
+Array = NDArray[np.float64]
+VOXELS = 120_000  # inside the mesh, about
+FOR_DETAILS = 0.2  # part of the spheres
+
+
+@dataclass(frozen=True)
+class Fit:
+    spheres: Array  # (n, 4) x, y, z, radius, m
+    growth: float  # m, by which the radii grew beyond the inscribed spheres
+    uncovered: float  # part of the volume that the inscribed spheres leave out
+    volume_error: float  # relative
+    centre_error: float  # distance of the centres, in cube roots of the mesh's volume
+    inertia_error: float  # largest relative error of a principal moment
+    distance_mean: float  # m, of the mesh's points from the surface of the clump
+    distance_max: float  # m
+
+
+def fit_clump(mesh: Mesh, spheres: int = 100, min_radius: float = 0.0, target_error: float = 0.0) -> Fit:
+    """At most `spheres` spheres, none smaller than `min_radius` (m); fewer, if the inscribed spheres leave out no more than
+    the part `target_error` of the volume."""
+    from scipy.optimize import brentq
+
+    from ..core.covering import greedy_cover
+
+    volume, centre, second = mesh.moments()
+    inside, origin, edge = voxelised(mesh, (volume / VOXELS) ** (1 / 3))
+    voxels = np.argwhere(inside)
+    distances = distance_from(mesh, origin + edge * voxels)
+    candidates = distances >= max(min_radius, 0.5 * edge)
+    if not candidates.any():
+        raise InputError(f"no sphere of radius {min_radius:g} m fits into the mesh; its largest is {distances.max():.3g} m")
+    voxels, distances = voxels[candidates], distances[candidates]
+    left, total = inside.copy(), np.count_nonzero(inside)
+    details = int(FOR_DETAILS * spheres)
+    chosen = greedy_cover(left, voxels, distances / edge, spheres - details, int(target_error * total))
+    fitted = np.column_stack([origin + edge * voxels, distances])[chosen]
+    if len(chosen) == spheres - details:
+        fitted = with_details(fitted, np.column_stack([origin + edge * voxels, distances]), details)
+    uncovered = np.count_nonzero(gaps(fitted, origin + edge * np.argwhere(inside)) > 0) / total
+
+    def excess(growth: float) -> float:
+        return union_moments(fitted + np.array([0, 0, 0, growth]))[0] / volume - 1
+
+    growth = float(brentq(excess, 0.0, volume ** (1 / 3), rtol=1e-6)) if excess(0.0) < 0 else 0.0
+    fitted[:, 3] += growth
+    union_volume, union_centre, union_second = union_moments(fitted)
+    surface_distance = np.abs(gaps(fitted, mesh.points))
+    return Fit(
+        spheres=fitted,
+        growth=growth,
+        uncovered=uncovered,
+        volume_error=union_volume / volume - 1,
+        centre_error=float(np.linalg.norm(union_centre - centre)) / volume ** (1 / 3),
+        inertia_error=float(np.abs(principal_moments(union_second) / principal_moments(second) - 1).max()),
+        distance_mean=float(surface_distance.mean()),
+        distance_max=float(surface_distance.max()),
+    )
+
+
+def gaps(spheres: Array, points: Array) -> Array:
+    """(n,) distance of points from the union of spheres, m; negative inside, and not exact there."""
+    nearest = np.full(len(points), np.inf)
+    for x, y, z, radius in spheres:
+        nearest = np.minimum(nearest, np.linalg.norm(points - (x, y, z), axis=1) - radius)
+    return nearest
+
+
+def with_details(fitted: Array, candidates: Array, count: int) -> Array:
+    """`count` more spheres: each the largest candidate that holds the point farthest from the union."""
+    gap = gaps(fitted, candidates[:, :3])
+    for _ in range(count):
+        worst = candidates[np.argmax(gap), :3]
+        holding = np.linalg.norm(candidates[:, :3] - worst, axis=1) <= candidates[:, 3]
+        best = candidates[np.argmax(np.where(holding, candidates[:, 3], 0.0))]
+        fitted = np.vstack([fitted, best])
+        gap = np.minimum(gap, gaps(best[None], candidates[:, :3]))
+    return fitted
+
+
+def principal_moments(second: Array) -> Array:
+    """(3,) of a solid of density 1 with these second moments, m^5."""
+    return np.linalg.eigvalsh(np.trace(second) * np.eye(3) - second)
+
+
+def voxelised(mesh: Mesh, edge: float) -> tuple[NDArray[np.bool_], Array, float]:
+    """Which points of a grid lie inside, the grid's first point (m) and its spacing (m)."""
+    import pyvista
+    from vtkmodules.vtkImagingStencil import vtkImageStencilToImage, vtkPolyDataToImageStencil
+
+    low, high = mesh.points.min(axis=0) - edge, mesh.points.max(axis=0) + edge
+    size = np.ceil((high - low) / edge).astype(int) + 1
+    stencil = vtkPolyDataToImageStencil()
+    stencil.SetInputData(mesh.polydata())
+    stencil.SetOutputOrigin(low)
+    stencil.SetOutputSpacing(edge, edge, edge)
+    stencil.SetOutputWholeExtent(0, int(size[0]) - 1, 0, int(size[1]) - 1, 0, int(size[2]) - 1)
+    image = vtkImageStencilToImage()
+    image.SetInputConnection(stencil.GetOutputPort())
+    image.SetInsideValue(1)
+    image.SetOutsideValue(0)
+    image.SetOutputScalarTypeToUnsignedChar()
+    image.Update()
+    wrapped: Any = pyvista.wrap(image.GetOutput())
+    return wrapped.point_data.active_scalars.reshape(size, order="F").astype(bool), low, edge
+
+
+def distance_from(mesh: Mesh, points: Array) -> Array:
+    """(n,) distance of points from the surface, m."""
+    import pyvista
+
+    return np.abs(np.asarray(pyvista.PolyData(points).compute_implicit_distance(mesh.polydata())["implicit_distance"]))
+
+
+def csv_text(fit: Fit, mesh: Mesh, source: str) -> str:
+    """The spheres as a file that a scenario reads, with what the fit is worth, and the mesh's own moments, in its head."""
+    volume, centre, second = mesh.moments()
+    xx, yy, zz, xy, xz, yz = second[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]]
+    head = [
+        f"{len(fit.spheres)} spheres fitted to {source} by minidem clump; lengths in m",
+        f"errors: volume {fit.volume_error:.2e}, inertia {fit.inertia_error:.2e}, centre {fit.centre_error:.2e}",
+        f"distance of the surfaces: mean {fit.distance_mean:.3g} m, max {fit.distance_max:.3g} m",
+        "mesh volume = " + repr(volume),
+        "mesh center = " + " ".join(map(repr, centre.tolist())),
+        "mesh second moments = " + " ".join(repr(float(value)) for value in (xx, yy, zz, xy, xz, yz)),
+    ]
+    rows = [",".join(f"{value:.9g}" for value in row) for row in fit.spheres]
+    return "".join(f"# {line}\n" for line in head) + "x,y,z,r\n" + "\n".join(rows) + "\n"
+
+
+def fitted_file(
+    source: Path,
+    out: Path | None,
+    spheres: int,
+    min_radius: float,
+    target_error: float,
+    scale: float,
+    density: float,
+    overwrite: bool,
+) -> dict[str, Any]:
+    """Fit the mesh of a file, write the spheres and a picture of both, and report what they are worth."""
+    from ..render import draw_side_by_side
+
+    read = read_mesh(source)
+    out = out or source.with_suffix(".csv")
+    picture = out.with_suffix(".png")
+    for path in (out, picture):
+        if path.exists() and not overwrite:
+            raise InputError(f"{path}: exists already; give --overwrite to replace it, or another --out")
+    if out.suffix.lower() != ".csv" or not out.parent.is_dir():
+        raise InputError(f"{out}: give a file that ends in .csv, in a directory that exists")
+    if not (0 < scale < np.inf and 0 < density < np.inf and np.isfinite(min_radius)):
+        raise InputError("--scale and --density must be positive and finite, --min-radius finite")
+    mesh = Mesh(read.points * scale, read.faces)
+    fit = fit_clump(mesh, spheres, min_radius, target_error)
+    clump = make_clump(fit.spheres, density)
+    out.write_text(csv_text(fit, mesh, f"{source.name}, scale {scale:g}"))
+    drawn = str(picture)
+    try:
+        draw_side_by_side([(mesh.polydata(), fit.spheres)], picture)
+    except InputError as error:  # the spheres are worth having without
+        drawn = f"none: {error}"
+    return {
+        "spheres": len(fit.spheres),
+        "smallest_radius": float(fit.spheres[:, 3].min()),
+        "mass": clump.mass,
+        "volume": clump.volume,
+        "center": clump.center.tolist(),
+        "inertia": clump.inertia.tolist(),
+        "principal_inertia": clump.principal_inertia.tolist(),
+        "errors": {
+            "volume": fit.volume_error,
+            "centre": fit.centre_error,
+            "inertia": fit.inertia_error,
+            "mean_distance": fit.distance_mean,
+            "max_distance": fit.distance_max,
+        },
+        "file": str(out),
+        "picture": drawn,
+    }
