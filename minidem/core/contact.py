@@ -8,6 +8,7 @@ centre of mass is the same whether taken at the contact point or at the centre o
 import math
 
 from .compiling import inlined, kernel
+from .geometry import height
 from .quaternion import carried, matrix
 
 
@@ -65,17 +66,12 @@ def contact_forces(bodies, walls, near):
 
     for p in range(near.wall_reach.size):
         i, w = near.wall[0, p], near.wall[1, p]
-        nx, ny, nz = walls.normal[0, w], walls.normal[1, w], walls.normal[2, w]
-        height = (
-            (place[0, i] - walls.point[0, w]) * nx
-            + (place[1, i] - walls.point[1, w]) * ny
-            + (place[2, i] - walls.point[2, w]) * nz
-        )
-        overlap = near.wall_reach[p] - height
+        overlap = near.wall_reach[p] - height(walls, w, place, i)
         if overlap > 0.0:
             force, energy = hertz(near.wall_stiffness[p], overlap)
             elastic += energy
-            push(load, owner[i], arm_of(place, i, position, near.body[owner[i]]), (force * nx, force * ny, force * nz))
+            inward = (force * walls.normal[0, w], force * walls.normal[1, w], force * walls.normal[2, w])
+            push(load, owner[i], arm_of(place, i, position, near.body[owner[i]]), inward)
 
     for k in range(near.body.size):
         b = near.body[k]

@@ -8,8 +8,8 @@ from .compiling import internal, kernel
 
 
 @internal
-def newly_covered(free, i, radius):
-    """How many free voxels lie within `radius` (in voxels) of voxel i."""
+def covered(free, i, radius, take):
+    """How many free voxels lie within `radius` (in voxels) of voxel i; with `take` they are free no more."""
     count = 0
     reach = int(radius)
     for x in range(max(i[0] - reach, 0), min(i[0] + reach + 1, free.shape[0])):
@@ -19,19 +19,9 @@ def newly_covered(free, i, radius):
                 half = int(np.sqrt(across))
                 for z in range(max(i[2] - half, 0), min(i[2] + half + 1, free.shape[2])):
                     count += free[x, y, z]
+                    if take:
+                        free[x, y, z] = False
     return count
-
-
-@internal
-def cover(free, i, radius):
-    reach = int(radius)
-    for x in range(max(i[0] - reach, 0), min(i[0] + reach + 1, free.shape[0])):
-        for y in range(max(i[1] - reach, 0), min(i[1] + reach + 1, free.shape[1])):
-            across = radius * radius - (x - i[0]) ** 2 - (y - i[1]) ** 2
-            if across >= 0.0:
-                half = int(np.sqrt(across))
-                for z in range(max(i[2] - half, 0), min(i[2] + half + 1, free.shape[2])):
-                    free[x, y, z] = False
 
 
 @kernel
@@ -42,9 +32,9 @@ def greedy_cover(free, voxels, radii, most, left):
     around `voxels` (c, 3). What a candidate would cover can only shrink, so a candidate whose count is up to date and still
     tops the old counts of all others is the best one (lazy greedy; Minoux 1978).
     """
-    heap = [(-newly_covered(free, voxels[0], radii[0]), 0)]
+    heap = [(-covered(free, voxels[0], radii[0], False), 0)]
     for c in range(1, radii.size):
-        heap.append((-int(4.2 * radii[c] ** 3) - 30, c))  # no sphere holds more voxels than that
+        heap.append((-int(4.2 * radii[c] ** 3) - 30, c))  # what a sphere holds at most, or nearly
     heapq.heapify(heap)
     chosen = np.empty(most, np.int64)
     count, remaining = 0, 0
@@ -54,13 +44,13 @@ def greedy_cover(free, voxels, radii, most, left):
                 remaining += free[x, y, z]
     while count < most and remaining > left and len(heap) > 0:
         _, c = heapq.heappop(heap)
-        gain = newly_covered(free, voxels[c], radii[c])
+        gain = covered(free, voxels[c], radii[c], False)
         if gain == 0:
             continue
         if len(heap) > 0 and gain < -heap[0][0]:
             heapq.heappush(heap, (-gain, c))
             continue
-        cover(free, voxels[c], radii[c])
+        covered(free, voxels[c], radii[c], True)
         chosen[count] = c
         count += 1
         remaining -= gain

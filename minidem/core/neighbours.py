@@ -10,7 +10,8 @@ import math
 
 import numpy as np
 
-from .compiling import inlined, internal, kernel
+from .compiling import internal, kernel
+from .geometry import apart, height
 from .quaternion import carried, matrix
 from .state import Candidates
 
@@ -135,10 +136,7 @@ def candidates(bodies, shapes, walls, modulus, skin):
     near_wall, wall_count = np.empty((2, 16), np.int64), 0  # body, wall
     for b in range(n):
         for w in range(walls.material.size):
-            height = 0.0
-            for c in range(3):
-                height += (position[c, b] - walls.point[c, w]) * walls.normal[c, w]
-            if height < reach[b] + skin:
+            if height(walls, w, position, b) < reach[b] + skin:
                 near_wall = appended(near_wall, wall_count, b, w)
                 wall_count += 1
 
@@ -189,10 +187,7 @@ def candidates(bodies, shapes, walls, modulus, skin):
     for p in range(wall_count):
         b, w = near_wall[0, p], near_wall[1, p]
         for i in range(offset[b], offset[b + 1]):
-            height = 0.0
-            for c in range(3):
-                height += (place[c, i] - walls.point[c, w]) * walls.normal[c, w]
-            if height < radius[i] + skin:
+            if height(walls, w, place, i) < radius[i] + skin:
                 touching = appended(touching, touching_count, i, w)
                 touching_count += 1
                 used[i] = True
@@ -257,13 +252,6 @@ def candidates(bodies, shapes, walls, modulus, skin):
         np.empty((3, sphere_count)),
         np.empty((6, body_count)),
     )
-
-
-@inlined
-def apart(place, i, other, j):
-    """Squared distance of two columns (m^2)."""
-    dx, dy, dz = place[0, i] - other[0, j], place[1, i] - other[1, j], place[2, i] - other[2, j]
-    return dx * dx + dy * dy + dz * dz
 
 
 @kernel

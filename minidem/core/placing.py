@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .compiling import inlined, internal, kernel
-from .neighbours import apart
+from .geometry import apart, height
 from .quaternion import carried, matrix
 
 
@@ -65,10 +65,7 @@ def stand(crowd, b):
 def clear_of_walls(crowd, b, walls):
     for i in range(crowd.offset[b], crowd.offset[b + 1]):
         for w in range(walls.material.size):
-            height = 0.0
-            for c in range(3):
-                height += (crowd.place[c, i] - walls.point[c, w]) * walls.normal[c, w]
-            if height < crowd.radius[i]:
+            if height(walls, w, crowd.place, i) < crowd.radius[i]:
                 return False
     return True
 
