@@ -114,19 +114,17 @@ def stop_signals() -> Iterator[list[int]]:
     """Collects SIGINT and SIGTERM, so that the step is finished and files are closed; a second one ends at once."""
     received: list[int] = []
 
-    def restore() -> None:
-        for number, handler in previous.items():
-            signal.signal(number, handler)
-
     def note(number: int, frame: FrameType | None) -> None:
         received.append(number)
-        restore()
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # also where a shell had it ignored, as for background jobs
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
     previous: dict[int, Any] = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield received
     finally:
-        restore()
+        for number, handler in previous.items():
+            signal.signal(number, handler)
 
 
 @contextlib.contextmanager
