@@ -80,7 +80,7 @@ def read_mesh(path: str | PathLike[str]) -> Mesh:
     mesh = from_polydata(data)
     if len(mesh.faces) == 0:
         raise InputError(f"{path}: holds no triangles")
-    for fault in (degenerate_triangles, open_edges, inward, self_intersections):
+    for fault in FAULT_FINDERS:
         if message := fault(mesh):
             raise InputError(f"{path}: {message}")
     return mesh
@@ -124,3 +124,7 @@ def self_intersections(mesh: Mesh) -> str:
         return ""
     first, second = crossing[0]
     return f"intersects itself: triangles {first} and {second} cross, one of {len(crossing)} pairs; repair it"
+
+
+# What each finds wrong with a mesh, in words; nothing for a sound one.
+FAULT_FINDERS = (degenerate_triangles, open_edges, inward, self_intersections)

@@ -105,7 +105,8 @@ def surface(solid: Solid, low: Point3, high: Point3, cells: int) -> Any:
     import pyvista
 
     spacing = max(b - a for a, b in zip(low, high, strict=True)) / cells
-    axes = [np.arange(a - spacing, b + 2 * spacing, spacing) for a, b in zip(low, high, strict=True)]
+    # Off by a fraction of a cell: flat faces that lie in a plane of the grid would break up into slivers.
+    axes = [np.arange(a - 1.37 * spacing, b + 2 * spacing, spacing) for a, b in zip(low, high, strict=True)]
     grid = pyvista.ImageData(
         dimensions=[axis.size for axis in axes], spacing=(spacing,) * 3, origin=[axis[0] for axis in axes]
     )

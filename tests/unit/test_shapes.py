@@ -15,7 +15,7 @@ from minidem.model import build_model
 from minidem.scenario import parse
 from minidem.shapes import BUILTINS, builtin_spheres, chess
 from minidem.shapes.fitting import csv_text, fit_clump, gaps, principal_moments
-from minidem.shapes.mesh import Mesh, from_polydata, read_mesh
+from minidem.shapes.mesh import FAULT_FINDERS, Mesh, from_polydata, read_mesh
 
 
 @pytest.mark.parametrize("name", BUILTINS)
@@ -44,6 +44,7 @@ def piece(request):
 def test_pieces_are_closed_surfaces_of_the_right_size(piece):
     _, mesh = piece
     data = mesh.polydata()
+    assert [fault(mesh) for fault in FAULT_FINDERS] == ["", "", "", ""]
     assert data.is_manifold and data.n_open_edges == 0 and len(data.split_bodies()) == 1
     volume = mesh.moments()[0]
     assert volume > 0.03
