@@ -46,7 +46,7 @@ def make_clump(spheres, density, name="clump", material="", mass=None, moments=N
     if not (0 < volume * density < np.inf and np.isfinite(second).all() and np.trace(second) * density > 0):
         raise InputError("its size is beyond the range of numbers; lengths are in metres")
     inertia = density * (np.trace(second) * np.eye(3) - second)
-    moments, rotation = _principal_frame(inertia)
+    principal, rotation = _principal_frame(inertia)
     arm = spheres[:, :3] - center
     return Clump(
         name=name,
@@ -57,7 +57,7 @@ def make_clump(spheres, density, name="clump", material="", mass=None, moments=N
         mass=float(density) * volume,
         center=center,
         inertia=inertia,
-        principal_inertia=moments,
+        principal_inertia=principal,
         principal_axes=_quaternion(rotation),
         body_spheres=np.column_stack([arm @ rotation, spheres[:, 3]]),
         bounding_radius=float(np.max(np.linalg.norm(arm, axis=1) + spheres[:, 3])),

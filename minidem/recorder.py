@@ -86,7 +86,7 @@ class Recorder:
                 (directory / "scenario.toml").write_bytes(text.encode())
                 (directory / "resolved.toml").write_bytes(resolved.encode())
                 self._file = h5py.File(directory / "trajectory.h5", "w", libver=("v110", "v110"))
-                self._csv = open(directory / "energy.csv", "w", newline="")  # noqa: SIM115 - closed by _close
+                self._csv = open(directory / "energy.csv", "w", newline="")  # noqa: SIM115 - closed by _finish_manifest
             except FileExistsError:
                 raise InputError(f"{directory}: {HOLDS_A_RUN}") from None
             except OSError as error:
