@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .core.rotation.registry import register
     from .errors import InputError, ScenarioError
     from .scenario import Scenario, load
     from .simulation import Result, Simulation, run
@@ -16,10 +17,11 @@ _HOMES = {
     "load": "scenario",
     "Result": "simulation",
     "Simulation": "simulation",
+    "register": "core.rotation.registry",
     "run": "simulation",
     "Trajectory": "trajectory",
 }
-__all__ = ["InputError", "Result", "Scenario", "ScenarioError", "Simulation", "Trajectory", "load", "run"]
+__all__ = ["InputError", "Result", "Scenario", "ScenarioError", "Simulation", "Trajectory", "load", "register", "run"]
 
 
 def __getattr__(name: str) -> Any:

@@ -202,9 +202,94 @@ def integrators(json_: Json = False) -> None:
     if json_:
         print(json.dumps({"integrators": rows}))
         return
-    print(f"{'name':<17}{'order':<6}{'torques':<9}{'usable in':<21}{'what':<44}source")
+    print(f"{'name':<17}{'order':<6}{'torques':<9}{'usable in':<15}{'what':<48}source")
     for row in rows:
-        print("{name:<17}{order:<6}{torque_evaluations:<9}{usable_in:<21}{summary:<44}{source}".format(**row))
+        print("{name:<17}{order:<6}{torque_evaluations:<9}{usable_in:<15}{summary:<48}{source}".format(**row))
+
+
+@app.command()
+def rotor(
+    case: Annotated[str | None, typer.Argument(metavar="CASE", help="See --list.", show_default=False)] = None,
+    integrator: Annotated[str, typer.Option("--integrator", metavar="NAME", help="See minidem integrators.")] = "spiral",
+    dt: Annotated[float | None, typer.Option("--dt", metavar="DT", help="Time step, s [the case's own].")] = None,
+    end: Annotated[float | None, typer.Option("--end", metavar="T", help="Time to end at, s [the case's own].")] = None,
+    plot: Annotated[Path | None, typer.Option("--plot", metavar="FILE.png", help="Draw it: .png, .svg or .pdf.")] = None,
+    list_: Annotated[bool, typer.Option("--list", help="List the cases.")] = False,
+    json_: Json = False,
+    quiet: Quiet = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an earlier picture.")] = False,
+) -> None:
+    """One rigid body (or two) under a given torque, against an analytic or reference solution."""
+    from .rotor.bench import run
+    from .rotor.cases import CASES
+
+    if list_ or case is None:
+        rows = {name: {"source": c.source, "end": c.end, "dt": c.dt, "summary": c.summary} for name, c in CASES.items()}
+        if json_:
+            print(json.dumps({"cases": [{"name": name, **row} for name, row in rows.items()]}))
+            return
+        print(f"{'case':<19}{'end s':<8}{'source':<30}what")
+        for name, row in rows.items():
+            print(f"{name:<19}{row['end']:<8g}{row['source']:<30}{row['summary']}")
+        if not list_:
+            raise InputError("\nCASE: name one of these, as in: minidem rotor constant-torque --integrator spiral --dt 1e-3")
+        return
+    if plot is not None:
+        from .rotor.figure import draw
+
+        draw(case, integrator, dt, end, plot, overwrite)
+    result = run(case, integrator, dt, end)
+    if json_:
+        print(json.dumps(result))
+    if json_ or quiet:
+        return
+    energy = "max {energy_error_max:.4g}, last {energy_error_last:.4g}" if CASES[case].potential else "not conserved here"
+    print(f"case          {result['case']}, {CASES[case].source}: {CASES[case].summary}")
+    print(f"integrator    {integrator}, dt {result['dt']:.6g} s, {result['steps']} steps to {result['time']:g} s")
+    print(f"error         {result['error']:.4g} (q {result['error_q']:.4g}, omega {result['error_omega']:.4g}; relative L1)")
+    print("energy error  " + energy.format(**result))
+    for axis, q, omega in zip(result["axis"], result["q"], result["omega"], strict=True):
+        print("orientation   q = ({:.9f}, {:.9f}, {:.9f}, {:.9f})".format(*q))
+        print("              axis x -> ({:.6f}, {:.6f}, {:.6f})".format(*(value + 0.0 for value in axis)))
+        print("omega         ({:.9g}, {:.9g}, {:.9g}) rad/s, principal axes".format(*omega))
+    if plot is not None:
+        print(f"picture       {plot}")
+
+
+@app.command()
+def reproduce(
+    targets: Annotated[list[str] | None, typer.Argument(metavar="TARGET...", help="See --list.", show_default=False)] = None,
+    list_: Annotated[bool, typer.Option("--list", help="List the targets.")] = False,
+    all_: Annotated[bool, typer.Option("--all", help="All of them.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer points and shorter runs.")] = False,
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Where the folders of the targets go.")] = Path(
+        "output/reproduce"
+    ),
+    json_: Json = False,
+    quiet: Quiet = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace earlier results.")] = False,
+) -> None:
+    """A published table or figure: CSV, PNG and SVG, and a table published / measured / ratio."""
+    from .reproduce import TARGETS, chosen, reproduced, title_of
+
+    if list_:
+        titles = {target: title_of(target) for target in TARGETS}
+        if json_:
+            print(json.dumps({"targets": titles}))
+        else:
+            print("\n".join(f"{target:<17}{title}" for target, title in titles.items()))
+        return
+    reports = {}
+    for target in chosen(targets or [], all_, out, overwrite):
+        if not quiet:
+            print(f"{target}: {title_of(target)} ...", file=sys.stderr, flush=True)
+        outcome = reproduced(target, quick)
+        files = outcome.write(out / target, target)
+        reports[target] = {"title": title_of(target), "files": [str(file) for file in files], **outcome.as_dict()}
+        if not json_ and not quiet:
+            print(f"{target}: {title_of(target)}\n{outcome.table()}\nwritten to {out / target}\n", flush=True)
+    if json_:
+        print(json.dumps(reports))
 
 
 @app.command()

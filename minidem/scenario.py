@@ -6,7 +6,6 @@ look at the raw data, so that they are checked even while some table is wrong.
 """
 
 import contextlib
-import difflib
 import math
 import os
 import re
@@ -19,7 +18,7 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator, ValidationError, ValidationInfo
 
-from minidem.errors import InputError, ScenarioError
+from minidem.errors import InputError, ScenarioError, nearest
 
 Loc = tuple[str | int, ...]  # where a value is: ("body", 2, "position")
 
@@ -58,18 +57,12 @@ def _path(loc: Loc) -> str:
     return "".join(parts).removeprefix(".")
 
 
-def _nearest(word: str, valid: Iterable[str]) -> str | None:
-    by_lower_case = {name.lower(): name for name in valid}
-    close = difflib.get_close_matches(word.lower(), by_lower_case, n=1)
-    return by_lower_case[close[0]] if close else None
-
-
 def _unknown(kind: str, name: str, valid: Iterable[str]) -> str:
     names = sorted(valid)
     if not names:
         return f"unknown {kind} {_shown(name)}; the file has no [{kind}.NAME] table"
-    nearest = _nearest(name, names)
-    hint = f" did you mean {_toml_value(nearest)}?" if nearest else ""
+    meant = nearest(name, names)
+    hint = f" did you mean {_toml_value(meant)}?" if meant else ""
     return f"unknown {kind} {_shown(name)};{hint} valid names: {', '.join(map(_toml_key, names))}"
 
 
@@ -586,13 +579,13 @@ def _mend_keys(data: dict[str, Any]) -> tuple[list[tuple[Loc, str]], set[Loc]]:
 
     def mend(loc: Loc, table: dict[str, Any], valid: Sequence[str]) -> None:
         for key in [key for key in table if key not in valid]:
-            nearest = _nearest(key, valid)
-            hint = f'did you mean "{nearest}"?' if nearest else f"valid keys: {', '.join(valid)}"
+            meant = nearest(key, valid)
+            hint = f'did you mean "{meant}"?' if meant else f"valid keys: {', '.join(valid)}"
             errors.append(((*loc, key), f"unknown key; {hint}"))
             value = table.pop(key)
-            if nearest and nearest not in table:
-                table[nearest] = value
-                mended.add((*loc, nearest))
+            if meant and meant not in table:
+                table[meant] = value
+                mended.add((*loc, meant))
 
     mend((), data, ["schema", "name", "seed", *TABLES])
     for loc, table in _tables(data):

@@ -1,6 +1,5 @@
 """Advance a model in time and record it."""
 
-import importlib
 import math
 import time
 from collections.abc import Callable
@@ -13,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import quaternions
-from .core.compiling import cache_directory, rotation_kernel
+from .core.compiling import cache_directory
 from .core.contact import contact_forces
 from .core.neighbours import SMALLEST_SKIN, candidates
 from .core.observables import conserved_sums, on_step_motion
-from .core.rotation.registry import SCHEMES
+from .core.rotation.loading import rotation as compiled_rotation
 from .core.step import advance, half_back
 from .model import Model, build_model
 from .recorder import Recorder, claimed_directory
@@ -38,17 +37,17 @@ class Simulation:
     def __init__(self, model: Model, rotation: str):
         self.model = model
         self.step = 0
-        scheme = importlib.import_module(SCHEMES[rotation].module)
-        self._start, self._rotate, self._on_step = (
-            rotation_kernel(getattr(scheme, part), f"{rotation}.{part}") for part in ("start", "advance", "on_step")
-        )
+        self._rotation = compiled_rotation(rotation)
         self.bodies = model.bodies()
         skin = SMALLEST_SKIN * float(self.bodies.reach.mean())
         self._near = candidates(self.bodies, model.shapes, model.walls, model.modulus, skin)
         self.elastic = contact_forces(self.bodies, model.walls, self._near)  # J
         start = self._observables(self.bodies.velocity, self.bodies.orientation, self.bodies.spin)
         self.initial_energy = start["total"]  # J, exact: of the state before it is staggered
-        half_back(self._start, self.bodies, model.gravity, model.dt)
+        kept = np.zeros((self._rotation.values, len(model.species)))
+        kept[:3] = self.bodies.spin
+        self.bodies = self.bodies._replace(spin=kept)
+        half_back(self._rotation.start, self.bodies, model.gravity, model.dt)
 
     @property
     def time(self) -> float:
@@ -61,7 +60,7 @@ class Simulation:
             steps,
             model.dt,
             model.gravity,
-            self._rotate,
+            self._rotation.advance,
             self.bodies,
             model.shapes,
             model.walls,
@@ -73,7 +72,7 @@ class Simulation:
 
     def _on_step_motion(self) -> tuple[Array, Array, Array]:
         """Velocity (3, n) in world axes, orientation (4, n) and angular velocity (3, n) in principal axes, at step n."""
-        return on_step_motion(self._on_step, self.bodies, self.model.gravity, self.model.dt)
+        return on_step_motion(self._rotation.on_step, self.bodies, self.model.gravity, self.model.dt)
 
     def observables(self) -> dict[str, Any]:
         """Energies (J), momentum (kg m/s) and angular momentum about the origin (J s) at step n."""

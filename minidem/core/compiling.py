@@ -8,13 +8,17 @@ import hashlib
 import os
 import sys
 import tempfile
+import warnings
 from functools import cache
 from pathlib import Path
-from types import FunctionType
 
 import numba
 from llvmlite.binding import get_host_cpu_name
 from numba import cfunc, config, float64, njit, types
+from numba.core.errors import NumbaExperimentalFeatureWarning
+
+# Function pointers in a tuple (the stages of a scheme) still make numba say this at every call.
+warnings.filterwarnings("ignore", "First-class function type", NumbaExperimentalFeatureWarning)
 
 # Division by zero must not raise: the check is a branch, and branches keep LLVM from using vector lanes. What only other
 # kernels call goes without the wrappers that would let Python call it: they take longer to compile than the function.
@@ -54,32 +58,42 @@ _rows = types.Array(float64, 2, "C")
 _rotation_signature = types.void(_rows, _rows, _rows, _rows, float64)
 
 
-def _for_each_body(orientation, spin, torque, inertia, dt):
-    # One-dimensional rows and a loop without branches: LLVM turns this into vector lanes.
-    q0, q1, q2, q3 = orientation[0], orientation[1], orientation[2], orientation[3]
-    s0, s1, s2 = spin[0], spin[1], spin[2]
-    m0, m1, m2 = torque[0], torque[1], torque[2]
-    i0, i1, i2 = inertia[0], inertia[1], inertia[2]
-    for b in range(q0.size):
-        q, s = one_body(  # noqa: F821 - bound by `rotation_kernel`
-            (q0[b], q1[b], q2[b], q3[b]),
-            (s0[b], s1[b], s2[b]),
-            (m0[b], m1[b], m2[b]),
-            (i0[b], i1[b], i2[b]),
-            dt,
-        )
-        q0[b], q1[b], q2[b], q3[b] = q
-        s0[b], s1[b], s2[b] = s
+def _loop_over_bodies(values):
+    """Source of the loop around one function of a rotational integrator that keeps `values` numbers a body.
+
+    Each row is a variable of its own, and there are no branches: LLVM turns such a loop into vector lanes, as it does not
+    with two-dimensional indices. The text is written here because the number of rows differs between schemes.
+    """
+    arrays = {"orientation": 4, "spin": values, "torque": 3, "inertia": 3}
+    rows = [f"    {name}{c} = {name}[{c}]" for name, count in arrays.items() for c in range(count)]
+    tuples = {name: "(" + ", ".join(f"{name}{c}[b]" for c in range(count)) + ")" for name, count in arrays.items()}
+    return "\n".join(
+        [
+            "def loop(orientation, spin, torque, inertia, dt):",
+            *rows,
+            "    for b in range(orientation0.size):",
+            f"        q, s = one_body({', '.join(tuples.values())}, dt)",
+            f"        {tuples['orientation']} = q",
+            f"        {tuples['spin']} = s",
+        ]
+    )
 
 
-def rotation_kernel(one_body, name):
+def rotation_kernel(one_body, name, values=3, compiler=kernel):
     """The loop over bodies around one function of a rotational integrator, as a function pointer.
 
     A pointer has the same type for every scheme, so the step kernel is compiled once and finds itself in the disk
     cache; a jitted function as an argument or in a closure would miss the cache in every process. `one_body` is
     bound as a global of the loop, and the loop is renamed, because numba's cache tells functions apart by name.
     """
-    loop = FunctionType(_for_each_body.__code__, {"one_body": one_body, "range": range}, name)
-    loop.__qualname__ = name
+    bound = {"one_body": one_body}
+    exec(compile(_loop_over_bodies(values), __file__, "exec"), bound)
+    loop = bound["loop"]
+    loop.__name__ = loop.__qualname__ = name
     loop.__module__ = one_body.py_func.__module__
-    return kernel(loop, lambda **options: cfunc(_rotation_signature, **options))
+    return compiler(loop, lambda **options: cfunc(_rotation_signature, **options))
+
+
+def in_this_process(function, compiler=njit):
+    """Compile `function` without the disk cache: for functions whose source the cache folder's name says nothing about."""
+    return compiler(error_model="numpy")(function)

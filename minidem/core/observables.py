@@ -14,7 +14,7 @@ def on_step_motion(on_step, bodies, gravity, dt):
         for b in range(bodies.mass.size):
             velocity[c, b] += 0.5 * dt * (bodies.force[c, b] / bodies.mass[b] + gravity[c])
     on_step(orientation, omega, bodies.torque, bodies.inertia, dt)
-    return velocity, orientation, omega
+    return velocity, orientation, omega[:3]
 
 
 @kernel

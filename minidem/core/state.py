@@ -9,7 +9,7 @@ class Bodies(NamedTuple):
     position: np.ndarray  # (3, n) of the centre of mass, world, m, at step n
     velocity: np.ndarray  # (3, n) world, m/s, at step n - 1/2
     orientation: np.ndarray  # (4, n) w, x, y, z, principal axes -> world, at step n
-    spin: np.ndarray  # (3, n) what the rotational integrator keeps, see rotation/__init__.py
+    spin: np.ndarray  # (k, n) what the rotational integrator keeps, k >= 3, see rotation/__init__.py
     force: np.ndarray  # (3, n) of the contacts, world, N, at step n
     torque: np.ndarray  # (3, n) of the contacts, principal axes, N m, at step n
     mass: np.ndarray  # (n,) kg

@@ -19,3 +19,8 @@ def acceleration(omega, torque, inertia):
 def kicked(omega, rate, dt):
     """omega + dt rate"""
     return omega[0] + dt * rate[0], omega[1] + dt * rate[1], omega[2] + dt * rate[2]
+
+
+@inlined
+def cross(a, b):
+    return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]

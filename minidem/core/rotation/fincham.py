@@ -9,38 +9,24 @@ momentum is conserved exactly. q(n+1) is normalised; q(n+1/2) only where it is m
 """
 
 from ..compiling import inlined
-from ..quaternion import moved, rate_of, to_body, to_world, unit
-
-
-@inlined
-def spin_rate(q, momentum, inertia):
-    """Body-frame angular velocity of the world-frame angular momentum."""
-    m = to_body(q, momentum)
-    return m[0] / inertia[0], m[1] / inertia[1], m[2] / inertia[2]
-
-
-@inlined
-def pushed(q, momentum, torque, dt):
-    """L + dt M with the body-frame torque M."""
-    m = to_world(q, torque)
-    return momentum[0] + dt * m[0], momentum[1] + dt * m[1], momentum[2] + dt * m[2]
+from ..quaternion import moved, rate_of, unit
+from .momentum import momentum_of, omega_of, pushed
 
 
 @inlined
 def start(q, omega, torque, inertia, dt):
-    momentum = to_world(q, (inertia[0] * omega[0], inertia[1] * omega[1], inertia[2] * omega[2]))
-    return q, pushed(q, momentum, torque, -0.5 * dt)
+    return q, pushed(q, momentum_of(q, omega, inertia), torque, -0.5 * dt)
 
 
 @inlined
 def advance(q, momentum, torque, inertia, dt):
-    omega = spin_rate(q, pushed(q, momentum, torque, 0.5 * dt), inertia)
+    omega = omega_of(q, pushed(q, momentum, torque, 0.5 * dt), inertia)
     momentum = pushed(q, momentum, torque, dt)
     middle = moved(q, rate_of(q, omega), 0.5 * dt)
-    omega = spin_rate(unit(middle), momentum, inertia)
+    omega = omega_of(unit(middle), momentum, inertia)
     return unit(moved(q, rate_of(middle, omega), dt)), momentum
 
 
 @inlined
 def on_step(q, momentum, torque, inertia, dt):
-    return q, spin_rate(q, pushed(q, momentum, torque, 0.5 * dt), inertia)
+    return q, omega_of(q, pushed(q, momentum, torque, 0.5 * dt), inertia)

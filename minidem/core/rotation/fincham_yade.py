@@ -11,6 +11,7 @@ which costs an order. del Valle et al., Comput. Phys. Commun. 297, 109077 (2024)
 from ..compiling import inlined
 from ..quaternion import moved, rate_of, unit
 from . import fincham
+from .momentum import omega_of, pushed
 
 start = fincham.start
 on_step = fincham.on_step
@@ -18,8 +19,8 @@ on_step = fincham.on_step
 
 @inlined
 def advance(q, momentum, torque, inertia, dt):
-    omega = fincham.spin_rate(q, fincham.pushed(q, momentum, torque, 0.5 * dt), inertia)
-    momentum = fincham.pushed(q, momentum, torque, dt)
+    omega = omega_of(q, pushed(q, momentum, torque, 0.5 * dt), inertia)
+    momentum = pushed(q, momentum, torque, dt)
     middle = moved(q, rate_of(q, omega), 0.5 * dt)
-    omega = fincham.spin_rate(q, momentum, inertia)
+    omega = omega_of(q, momentum, inertia)
     return unit(moved(q, rate_of(middle, omega), dt)), momentum

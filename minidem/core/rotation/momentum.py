@@ -1,0 +1,24 @@
+"""Between body-frame angular velocity and world-frame angular momentum, for the schemes that keep the latter."""
+
+from ..compiling import inlined
+from ..quaternion import to_body, to_world
+
+
+@inlined
+def momentum_of(q, omega, inertia):
+    """L = R I omega (J s, world frame)."""
+    return to_world(q, (inertia[0] * omega[0], inertia[1] * omega[1], inertia[2] * omega[2]))
+
+
+@inlined
+def omega_of(q, momentum, inertia):
+    """Body-frame angular velocity of the world-frame angular momentum."""
+    m = to_body(q, momentum)
+    return m[0] / inertia[0], m[1] / inertia[1], m[2] / inertia[2]
+
+
+@inlined
+def pushed(q, momentum, torque, dt):
+    """L + dt M with the body-frame torque M."""
+    m = to_world(q, torque)
+    return momentum[0] + dt * m[0], momentum[1] + dt * m[1], momentum[2] + dt * m[2]

@@ -1,0 +1,34 @@
+"""Explicit Newmark in the world frame: equal to `newmark-body` but for round-off.
+
+    omega(n)     = omega(n-1/2) + dt/2 rate(n),   i rate(n) = m(n) - omega(n) x i omega(n)          i = R I R^T
+    omega(n+1/2) = omega(n) + dt/2 rate(n)
+    q(n+1)       = exp(dt/2 omega(n+1/2)) q(n)                                           normalised
+
+Krysl and Endres, Int. J. Numer. Methods Eng. 62, 2154 (2005), Sec. 2.5 (NMS). `spin` is omega(n-1/2) (rad/s, WORLD frame).
+The nonlinear equation is solved in the principal axes, where i is diagonal. q is normalised: omega goes through the matrix
+of q and back in every step, so a length that is off by round-off would make omega grow exponentially.
+"""
+
+from ..compiling import inlined
+from ..quaternion import cos_sinc, product, to_body, to_world, unit
+from .euler import acceleration, kicked
+from .newmark_body import velocity
+
+
+@inlined
+def start(q, omega, torque, inertia, dt):
+    return q, to_world(q, kicked(omega, acceleration(omega, torque, inertia), -0.5 * dt))
+
+
+@inlined
+def on_step(q, before, torque, inertia, dt):
+    return q, velocity(to_body(q, before), torque, inertia, dt)
+
+
+@inlined
+def advance(q, before, torque, inertia, dt):
+    q, omega = on_step(q, before, torque, inertia, dt)
+    after = to_world(q, kicked(omega, acceleration(omega, torque, inertia), 0.5 * dt))
+    cos, sinc = cos_sinc(0.25 * dt * dt * (after[0] * after[0] + after[1] * after[1] + after[2] * after[2]))
+    h = 0.5 * dt * sinc
+    return unit(product((cos, h * after[0], h * after[1], h * after[2]), q)), after

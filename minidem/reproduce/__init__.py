@@ -1,0 +1,47 @@
+"""The published tables and figures, one file each.
+
+A target is a module with a TITLE and a function ``reproduce(quick) -> Outcome``; its name is the file's, with hyphens.
+"""
+
+from importlib import import_module
+from pathlib import Path
+
+from ..errors import InputError, unknown_name
+from .outcome import Outcome
+
+TARGETS = (
+    *(f"spiral-{part}" for part in ("fig1", "fig2", "fig3", "fig4", "table2", "fig5", "fig-a8", "fig-a9")),
+    *(f"seelen-{part}" for part in ("table1", "fig1", "fig3", "fig5")),
+    *(f"newmark-fig{number}" for number in range(1, 14)),
+    "fincham",
+    "scoreboard",
+)
+
+
+def _module(target: str):  # type: ignore[no-untyped-def]
+    return import_module(f"{__name__}.{target.replace('-', '_')}")
+
+
+def title_of(target: str) -> str:
+    return str(_module(target).TITLE)
+
+
+def reproduced(target: str, quick: bool = False) -> Outcome:
+    outcome: Outcome = _module(target).reproduce(quick)
+    return outcome
+
+
+def chosen(names: list[str], everything: bool, out: Path, overwrite: bool) -> list[str]:
+    """The targets to do, or an InputError before any work is done."""
+    if everything and names:
+        raise InputError("--all: takes no names of targets beside it")
+    if not everything and not names:
+        raise InputError("TARGET: name one or more, or give --all; minidem reproduce --list shows them")
+    for name in names:
+        if name not in TARGETS:
+            raise unknown_name("target", name, TARGETS)
+    targets = list(TARGETS) if everything else list(dict.fromkeys(names))
+    done = [str(out / target) for target in targets if (out / target).exists()]
+    if done and not overwrite:
+        raise InputError(f"{', '.join(done)}: exists already; choose another --out or give --overwrite")
+    return targets

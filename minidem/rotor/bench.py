@@ -1,0 +1,187 @@
+"""March a case with a rotational integrator and compare with its reference."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import brentq
+
+from ..core.compiling import internal, kernel
+from ..core.rotation.loading import rotation
+from ..core.rotation.registry import SCHEMES
+from ..errors import InputError, unknown_name
+from .cases import CASES, Case
+from .motion import Motion
+from .torques import pointer
+
+Array = NDArray[np.float64]
+SAMPLES = 1001  # of a motion, unless told
+
+
+@internal
+def copied(source, target):
+    for c in range(source.shape[0]):
+        for b in range(source.shape[1]):
+            target[c, b] = source[c, b]
+
+
+@internal
+def torque_ahead(t, dt, foresee, torque_at, q, spin, torque, inertia, seen_q, seen_spin):
+    """The torque of time t, for the q and omega that the scheme foresees from what it keeps and from the last torque."""
+    copied(q, seen_q)
+    copied(spin, seen_spin)
+    foresee(seen_q, seen_spin, torque, inertia, dt)
+    torque_at(t, dt, seen_q, seen_spin, torque)
+
+
+@kernel
+def begin(dt, starts, start_times, foresee, torque_at, q, spin, torque, inertia, seen_q, seen_spin):
+    """From q and omega on step to what the scheme keeps."""
+    torque_at(0.0, dt, q, spin, torque)
+    starts[0](q, spin, torque, inertia, dt)
+    for k in range(1, len(starts)):
+        torque_ahead(start_times[k] * dt, dt, foresee, torque_at, q, spin, torque, inertia, seen_q, seen_spin)
+        starts[k](q, spin, torque, inertia, dt)
+
+
+@kernel
+def march(
+    milestones, dt, stages, times, on_step, foresee, torque_at, q, spin, torque, inertia, seen_q, seen_spin, out_q, out_omega
+):
+    """Step by step; at each milestone (a number of steps) q and omega on step are written out."""
+    n = 0
+    for k in range(milestones.size):
+        while n < milestones[k]:
+            for stage in range(len(stages)):
+                t = (n + times[stage]) * dt
+                torque_ahead(t, dt, foresee, torque_at, q, spin, torque, inertia, seen_q, seen_spin)
+                stages[stage](q, spin, torque, inertia, dt)
+            n += 1
+        if len(stages) == 1:  # the others have omega on step without a torque
+            torque_ahead(n * dt, dt, foresee, torque_at, q, spin, torque, inertia, seen_q, seen_spin)
+        copied(q, seen_q)
+        copied(spin, seen_spin)
+        on_step(seen_q, seen_spin, torque, inertia, dt)
+        copied(seen_q, out_q[k])
+        copied(seen_spin[:3], out_omega[k])
+
+
+def steps_and_dt(end: float, dt: float) -> tuple[int, float]:
+    """The number of steps, and dt adjusted so that they end exactly at `end`."""
+    steps = max(1, round(end / dt))
+    return steps, end / steps
+
+
+def integrated(case: Case, integrator: str, dt: float, end: float | None = None, samples: int = SAMPLES) -> Motion:
+    """The motion at up to `samples` evenly spaced steps, the first and the last among them."""
+    scheme = rotation(integrator)
+    steps, dt = steps_and_dt(case.end if end is None else end, dt)
+    milestones = np.unique(np.linspace(0, steps, min(max(samples, 2), steps + 1)).round().astype(np.int64))
+    q, inertia = case.orientation.copy(), case.inertia
+    spin = np.zeros((scheme.values, inertia.shape[1]))
+    spin[:3] = case.omega
+    torque, seen_q, seen_spin = np.zeros_like(inertia), np.empty_like(q), np.empty_like(spin)
+    out_q, out_omega = np.empty((len(milestones), *q.shape)), np.empty((len(milestones), *inertia.shape))
+    room = (q, spin, torque, inertia, seen_q, seen_spin)
+    torque_at = pointer(case.torque)
+    begin(dt, scheme.starts, scheme.start_times, scheme.foresee, torque_at, *room)
+    march(milestones, dt, scheme.stages, scheme.times, scheme.on_step, scheme.foresee, torque_at, *room, out_q, out_omega)
+    return Motion(np.asarray(milestones * dt, np.float64), out_q, out_omega)
+
+
+def relative_l1(value: Array, expected: Array) -> float:
+    """SPIRAL paper, Eq. 13, over all components of all bodies."""
+    return float(np.abs(value - expected).sum() / np.abs(expected).sum())
+
+
+def same_sign(q: Array, expected: Array) -> Array:
+    """q with the sign, body by body, that is nearer to the expected one: q and -q are the same orientation."""
+    return q * np.where((q * expected).sum(axis=-2, keepdims=True) < 0, -1.0, 1.0)
+
+
+@dataclass(frozen=True)
+class Errors:
+    q: float
+    omega: float
+
+    @property
+    def mean(self) -> float:
+        return 0.5 * (self.q + self.omega)
+
+
+def errors(case: Case, integrator: str, dt: float, end: float | None = None) -> Errors:
+    """Relative L1 errors of q and omega at the end."""
+    motion = integrated(case, integrator, dt, end, samples=2)
+    return errors_at(motion, case.reference(motion.time[-1:], steps_and_dt(motion.time[-1], dt)[1]), -1)
+
+
+def errors_at(motion: Motion, reference: Motion, k: int) -> Errors:
+    expected = reference.q[k]
+    return Errors(relative_l1(same_sign(motion.q[k], expected), expected), relative_l1(motion.omega[k], reference.omega[k]))
+
+
+MOST_STEPS = 10**10  # some ten minutes
+
+
+def checked(name: str, integrator: str, dt: float | None, end: float | None) -> tuple[Case, float, float]:
+    """The case, the step and the end, or an InputError."""
+    if name not in CASES:
+        raise unknown_name("case", name, CASES)
+    if integrator not in SCHEMES:
+        raise unknown_name("integrator", integrator, SCHEMES)
+    case = CASES[name]
+    end = case.end if end is None else end
+    dt = case.dt if dt is None else dt
+    if not 0 < end < math.inf:
+        raise InputError(f"--end: must be a positive time in seconds, got {end:g}")
+    if not 0 < dt <= end:
+        raise InputError(f"--dt: must be above 0 and at most the end, {end:g} s, got {dt:g}")
+    if end / dt > MOST_STEPS:
+        raise InputError(f"--dt: {end / dt:.3g} steps are too many; take at least {end / MOST_STEPS:.3g} s")
+    return case, dt, end
+
+
+def run(name: str, integrator: str, dt: float | None = None, end: float | None = None) -> dict[str, Any]:
+    """One case with one integrator: what `minidem rotor --json` prints. Without `dt` and `end`, those of the case."""
+    case, dt, end = checked(name, integrator, dt, end)
+    motion = integrated(case, integrator, dt, end)
+    steps, dt = steps_and_dt(end, dt)
+    error = errors_at(motion, case.reference(motion.time[-1:], dt), -1)
+    deviation = case.energy_deviation(motion)
+    return {
+        "case": case.name,
+        "integrator": integrator,
+        "dt": dt,
+        "steps": steps,
+        "time": float(motion.time[-1]),
+        "error_q": error.q,
+        "error_omega": error.omega,
+        "error": error.mean,
+        "energy_error_max": None if deviation is None else float(deviation.max()),
+        "energy_error_last": None if deviation is None else float(deviation[-1]),
+        "q": motion.q[-1].T.tolist(),
+        "omega": motion.omega[-1].T.tolist(),
+        "axis": motion.axis()[-1].T.tolist(),
+    }
+
+
+def step_for_error(case: Case, integrator: str, target: float, low: float = 1e-7, high: float = 0.2) -> float:
+    """The largest-scale step that gives the mean error `target` at the end: a bracketed root of log(error) against log(dt).
+
+    Searched from `high` downwards by halves, since at large steps the error need not grow with the step.
+    """
+    reference = case.reference(np.array([case.end]))
+
+    def excess(log_dt: float) -> float:
+        motion = integrated(case, integrator, math.exp(log_dt), samples=2)
+        error = errors_at(motion, reference, -1).mean
+        return math.log(error / target) if math.isfinite(error) and error > 0 else math.inf
+
+    above = math.log(high)
+    while (below := above - math.log(2)) > math.log(low):
+        if excess(below) < 0 < excess(above):
+            return math.exp(brentq(excess, below, above, xtol=1e-5))
+        above = below
+    return math.nan
