@@ -243,10 +243,13 @@ def rotor(
         print(json.dumps(result))
     if json_ or quiet:
         return
-    energy = "max {energy_error_max:.4g}, last {energy_error_last:.4g}" if CASES[case].potential else "not conserved here"
     print(f"case          {result['case']}, {CASES[case].source}: {CASES[case].summary}")
     print(f"integrator    {integrator}, dt {result['dt']:.6g} s, {result['steps']} steps to {result['time']:g} s")
+    if result["error"] is None:
+        print("error         the motion is no longer a number: unstable at this step")
+        return
     print(f"error         {result['error']:.4g} (q {result['error_q']:.4g}, omega {result['error_omega']:.4g}; relative L1)")
+    energy = "max {energy_error_max:.4g}, last {energy_error_last:.4g}" if CASES[case].potential else "not conserved here"
     print("energy error  " + energy.format(**result))
     for axis, q, omega in zip(result["axis"], result["q"], result["omega"], strict=True):
         print("orientation   q = ({:.9f}, {:.9f}, {:.9f}, {:.9f})".format(*q))

@@ -44,4 +44,8 @@ def chosen(names: list[str], everything: bool, out: Path, overwrite: bool) -> li
     done = [str(out / target) for target in targets if (out / target).exists()]
     if done and not overwrite:
         raise InputError(f"{', '.join(done)}: exists already; choose another --out or give --overwrite")
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"--out: {out} cannot be made: {error.strerror}") from None
     return targets

@@ -148,22 +148,29 @@ def run(name: str, integrator: str, dt: float | None = None, end: float | None =
     case, dt, end = checked(name, integrator, dt, end)
     motion = integrated(case, integrator, dt, end)
     steps, dt = steps_and_dt(end, dt)
-    error = errors_at(motion, case.reference(motion.time[-1:], dt), -1)
-    deviation = case.energy_deviation(motion)
+    with np.errstate(over="ignore", invalid="ignore"):  # of an unstable motion
+        error = errors_at(motion, case.reference(motion.time[-1:], dt), -1)
+        deviation = case.energy_deviation(motion)
+    deviation = [math.nan] if deviation is None else deviation
+
+    def number(value: float) -> float | None:
+        """JSON has no word for what an unstable motion ends in."""
+        return float(value) if math.isfinite(value) else None
+
     return {
         "case": case.name,
         "integrator": integrator,
         "dt": dt,
         "steps": steps,
         "time": float(motion.time[-1]),
-        "error_q": error.q,
-        "error_omega": error.omega,
-        "error": error.mean,
-        "energy_error_max": None if deviation is None else float(deviation.max()),
-        "energy_error_last": None if deviation is None else float(deviation[-1]),
-        "q": motion.q[-1].T.tolist(),
-        "omega": motion.omega[-1].T.tolist(),
-        "axis": motion.axis()[-1].T.tolist(),
+        "error_q": number(error.q),
+        "error_omega": number(error.omega),
+        "error": number(error.mean),
+        "energy_error_max": number(np.max(deviation)),
+        "energy_error_last": number(deviation[-1]),
+        "q": [[number(value) for value in body] for body in motion.q[-1].T],
+        "omega": [[number(value) for value in body] for body in motion.omega[-1].T],
+        "axis": [[number(value) for value in body] for body in motion.axis()[-1].T],
     }
 
 

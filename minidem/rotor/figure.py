@@ -42,5 +42,8 @@ def draw(name: str, integrator: str, dt: float | None, end: float | None, file: 
     if file.exists() and not overwrite:
         raise InputError(f"--plot: {file} exists already; choose another name or give --overwrite")
     case, dt, end = checked(name, integrator, dt, end)
-    file.parent.mkdir(parents=True, exist_ok=True)
-    saved(bench_figure(case, integrator, dt, end), file.with_suffix(""), (file.suffix[1:],))
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        saved(bench_figure(case, integrator, dt, end), file.with_suffix(""), (file.suffix[1:],))
+    except OSError as error:
+        raise InputError(f"--plot: {file} cannot be written: {error.strerror}") from None

@@ -37,9 +37,9 @@ def momenta(motion, inertia):
     return np.array([oracle.matrix(q) @ (np.array(inertia) * omega) for q, omega in pairs])
 
 
-# The step that gives a mean error of 1e-5 after 1 s of constant torque. Those of the SPIRAL paper's schemes are its Table 2, where
-# Fincham is YADE's form; johnson and pfc4 as described there do not give the table's steps (see reproduce/spiral_table2.py).
-# The others are not published: they were computed from the formulas, some independently (johnson to no-squish).
+# The step that gives a mean error of 1e-5 after 1 s of constant torque. The first six are from Table 2 of the SPIRAL paper,
+# where Fincham is YADE's form; johnson and pfc4 as described there do not give its steps (see reproduce/spiral_table2.py).
+# The others are not published: they were computed from the formulas, those down to no-squish twice and independently.
 STEPS = {
     "spiral": 3.044e-3,
     "omelyan": 2.943e-4,
@@ -113,8 +113,8 @@ def test_order_for_an_asymmetric_free_body(scheme):
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_sphere_under_no_torque_turns_exactly(scheme):
-    """omega stays, q turns about a fixed axis; the angle is exact only where q is advanced by an exponential, and the axis but
-    for the schemes that turn about one axis after another."""
+    """omega stays, q turns about a fixed axis; the angle is exact only where q is advanced by an exponential, and the axis
+    but for the schemes that turn about one axis after another."""
     omega = np.array([0.3, -0.9, 0.6])
     motion = bench.integrated(free(np.ones(3), omega, 1.0), scheme, 1e-3, samples=2)
     speed = np.linalg.norm(omega)

@@ -105,6 +105,12 @@ def test_only_the_command_line_talks_to_the_terminal(tool):
     assert users <= {"minidem.cli"}
 
 
+@pytest.mark.parametrize("name", [name for name in FILES if is_in(name, "rotor")])
+def test_the_bench_needs_no_scenario(name):
+    later = ("simulation", "model", "scenario", "recorder", "render", "reproduce")
+    assert {other for other in reached_from(name) if is_in(other, *later)} == set()
+
+
 def test_nothing_imports_the_command_line():
     assert [name for name, others in IMPORTS.items() if "minidem.cli" in others] == []
 
@@ -124,6 +130,8 @@ def test_no_cycles():
         ("minidem.core.rotation.registry", {"numpy", "numba", "scipy", "h5py", "pyvista", "matplotlib", "dask"}),
         # files are read without compiling
         ("minidem.render", {"numba", "scipy", "pyvista", "vtkmodules", "matplotlib", "dask"}),
+        # single bodies too
+        ("minidem.rotor", {"h5py", "pyvista", "vtkmodules", "matplotlib", "pydantic", "typer"}),
         # and a run draws nothing
         ("minidem.simulation", {"pyvista", "vtkmodules", "matplotlib", "dask", "typer"}),
     ],
