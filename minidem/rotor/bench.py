@@ -151,7 +151,6 @@ def run(name: str, integrator: str, dt: float | None = None, end: float | None =
     with np.errstate(over="ignore", invalid="ignore"):  # of an unstable motion
         error = errors_at(motion, case.reference(motion.time[-1:], dt), -1)
         deviation = case.energy_deviation(motion)
-    deviation = [math.nan] if deviation is None else deviation
 
     def number(value: float) -> float | None:
         """JSON has no word for what an unstable motion ends in."""
@@ -166,8 +165,8 @@ def run(name: str, integrator: str, dt: float | None = None, end: float | None =
         "error_q": number(error.q),
         "error_omega": number(error.omega),
         "error": number(error.mean),
-        "energy_error_max": number(np.max(deviation)),
-        "energy_error_last": number(deviation[-1]),
+        "energy_error_max": None if deviation is None else number(deviation.max()),
+        "energy_error_last": None if deviation is None else number(deviation[-1]),
         "q": [[number(value) for value in body] for body in motion.q[-1].T],
         "omega": [[number(value) for value in body] for body in motion.omega[-1].T],
         "axis": [[number(value) for value in body] for body in motion.axis()[-1].T],

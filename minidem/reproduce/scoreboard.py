@@ -1,0 +1,140 @@
+"""Every integrator in every case of the bench: order, step and cost at equal error, energy over a long run."""
+
+import math
+from functools import cache, partial
+
+import numpy as np
+from matplotlib.colors import TwoSlopeNorm
+from matplotlib.figure import Figure
+
+from ..core.rotation.registry import SCHEMES
+from ..rotor.bench import integrated
+from ..rotor.cases import CASES, Case
+from ..rotor.motion import Motion
+from ._spiral_ladder import SPANS, ladder
+from ._spiral_timing import BODIES, interleaved, many_bodies_stepper, middle
+from .outcome import Comparison, Outcome
+from .spiral_table2 import PUBLISHED
+
+TITLE = "Scoreboard: every integrator in every case"
+TARGET = 1e-5
+STEPS = 200  # in one measurement of time
+STEPPED = ("book-toss",)  # the blow lasts one step, so that the exact motion depends on dt
+NOTES = (
+    "orders: slope of the error at the end through the three shortest steps; blank where the scheme is exact or unstable",
+    f"cost: steps for a mean error of {TARGET:g} times the CPU time of a step of {BODIES} bodies, relative to spiral; "
+    "torques are free here, which favours schemes that ask for several a step: the CSV file counts the evaluations too",
+    "dt 'at least': below the target even at the longest step tried; 'extrapolation': not reached within the steps tried; "
+    "blank, and 'out of reach' in the picture: not even near enough to extrapolate, or unstable",
+    "the steps for 1e-5 lie on lines between the errors at a few steps, twice (four times with --quick) as short each",
+    "energy: largest deviation and drift (mean of the last tenth less mean of the first, absolute), relative to the energy "
+    "at the start, at the case's own step",
+)
+
+
+def reference_of(case: Case):  # type: ignore[no-untyped-def]
+    """The exact state at the end, computed once."""
+
+    @cache
+    def at_end(dt: float) -> Motion:
+        return case.reference(np.array([SPANS[case.name][0]]), dt)
+
+    return at_end if case.name in STEPPED else lambda dt: at_end(case.dt)
+
+
+def energy(case: Case, integrator: str, most: int) -> tuple[float, float, float]:
+    """Duration, largest deviation and drift."""
+    if case.potential is None:
+        return math.nan, math.nan, math.nan
+    end = min(case.end, most * case.dt)
+    with np.errstate(all="ignore"):
+        motion = integrated(case, integrator, case.dt, end)
+        values, deviation = case.energy(motion), case.energy_deviation(motion)
+        assert values is not None and deviation is not None
+        tenth = len(values) // 10
+        drift = abs(values[-tenth:].mean() - values[:tenth].mean()) / abs(values[0])
+    return end, float(deviation.max()), float(drift)
+
+
+def blank(value: float) -> float | None:
+    """A cell of the CSV file."""
+    return value if math.isfinite(value) else None
+
+
+def digits(value: float) -> str:
+    """Two significant digits, never as a power."""
+    return f"{float(f'{value:.2g}'):,.0f}" if value >= 10 else f"{value:.2g}"
+
+
+def heat_map(rows: dict[tuple[str, str], dict[str, object]]) -> Figure:
+    """Colour and lower line: cost relative to spiral; upper line: orders of q and omega."""
+    cost = np.array([[rows[name, case]["cost_relative_to_spiral"] or math.nan for case in CASES] for name in SCHEMES], float)
+    figure = Figure(figsize=(13, 0.42 * len(SCHEMES) + 1.6), layout="constrained")
+    axis = figure.subplots()
+    axis.set_facecolor("0.85")
+    picture = axis.imshow(np.log10(cost), aspect="auto", cmap="PuOr_r", norm=TwoSlopeNorm(0.0, -2.0, 4.0))
+    for j, name in enumerate(SCHEMES):
+        for k, case in enumerate(CASES):
+            row, value = rows[name, case], cost[j, k]
+            orders = " / ".join("–" if row[part] is None else f"{row[part]:.1f}" for part in ("order_q", "order_omega"))
+            sign = {"extrapolation": "~", "at least": "≤"}.get(str(row["dt_found"]), "")
+            text = f"{orders}\n{sign}{digits(value)}" if math.isfinite(value) else f"{orders}\nout of reach"
+            dark = math.isfinite(value) and not 10**-1.1 < value < 10**2.4
+            axis.text(k, j, text, ha="center", va="center", fontsize=7, color="white" if dark else "black")
+    axis.set_xticks(range(len(CASES)), CASES, rotation=20, ha="left", rotation_mode="anchor")
+    axis.xaxis.tick_top()
+    axis.set_yticks(range(len(SCHEMES)), SCHEMES)
+    axis.grid(False)
+    bar = figure.colorbar(picture, ax=axis, fraction=0.025, pad=0.01)
+    bar.set_label("log10 of the cost at a mean error of 1e-5, relative to spiral")
+    axis.set_xlabel(
+        "upper line: observed orders of q / omega; lower line: cost relative to spiral (~ extrapolated, ≤ at most)"
+    )
+    return figure
+
+
+def reproduce(quick: bool) -> Outcome:
+    factor, most, long = (4, 2**15, 10**5) if quick else (2, 2**18, 10**7)
+    times = interleaved({name: partial(many_bodies_stepper(name), STEPS, 1e-6) for name in SCHEMES}, 7 if quick else 15)
+    step_cost = {name: 1e9 * middle(values) / BODIES / STEPS for name, values in times.items()}  # ns
+    rows: dict[tuple[str, str], dict[str, object]] = {}
+    for case in CASES.values():
+        reference, end = reference_of(case), SPANS[case.name][0]
+        found = {name: ladder(case, name, reference, factor, most) for name in SCHEMES}
+        steps = {name: found[name].step_for(TARGET) for name in SCHEMES}
+        price = {name: step_cost[name] / steps[name].dt for name in SCHEMES}
+        for name, scheme in SCHEMES.items():
+            duration, largest, drift = energy(case, name, long)
+            asked = scheme.torque_evaluations * steps["spiral"].dt / steps[name].dt
+            rows[name, case.name] = {
+                "case": case.name,
+                "integrator": name,
+                "time_s": end,
+                "order_q": blank(found[name].order(found[name].q)),
+                "order_omega": blank(found[name].order(found[name].omega)),
+                "dt_for_1e-5_s": blank(steps[name].dt),
+                "dt_found": steps[name].found,
+                "step_cost_ns": step_cost[name],
+                "cost_relative_to_spiral": blank(price[name] / price["spiral"]),
+                "torque_evaluations_relative_to_spiral": blank(asked),
+                "energy_dt_s": blank(case.dt if case.potential else math.nan),
+                "energy_time_s": blank(duration),
+                "energy_error_max": blank(largest),
+                "energy_drift": blank(drift),
+            }
+
+    def value(name: str, case: str, column: str) -> float:
+        cell = rows[name, case][column]
+        return float(cell) if isinstance(cell, int | float) else math.nan
+
+    comparisons = [
+        Comparison(f"constant-torque, {name}: dt for 1e-5 (s)", row[0], value(name, "constant-torque", "dt_for_1e-5_s"))
+        for name, row in PUBLISHED.items()
+    ]
+    for case_name in CASES:
+        cost = {name: value(name, case_name, "cost_relative_to_spiral") for name in SCHEMES}
+        best = min(cost, key=lambda name: cost[name] if math.isfinite(cost[name]) else math.inf)
+        comparisons.append(Comparison(f"{case_name}: cheapest is {best}, cost / spiral", None, cost[best]))
+    columns = next(iter(rows.values())).keys()
+    data = {column: [row[column] for row in rows.values()] for column in columns}
+    return Outcome(data, heat_map(rows), comparisons, NOTES)
