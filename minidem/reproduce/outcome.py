@@ -1,6 +1,7 @@
 """What a reproduced table or figure consists of, and its files."""
 
 import csv
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,7 +22,7 @@ class Comparison:
 
     @property
     def ratio(self) -> float | None:
-        return self.measured / self.published if isinstance(self.published, int | float) else None
+        return self.measured / self.published if isinstance(self.published, int | float) and self.published else None
 
 
 @dataclass(frozen=True)
@@ -44,8 +45,13 @@ class Outcome:
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
     def as_dict(self) -> dict[str, Any]:
+        def number(value: float | None) -> float | None:
+            """JSON has no word for a step out of reach."""
+            return None if value is None or not math.isfinite(value) else value
+
         rows = [
-            {"what": c.what, "published": c.published, "measured": c.measured, "ratio": c.ratio} for c in self.comparisons
+            {"what": c.what, "published": c.published, "measured": number(c.measured), "ratio": number(c.ratio)}
+            for c in self.comparisons
         ]
         return {"comparisons": rows, "notes": list(self.notes)}
 
