@@ -19,7 +19,7 @@ def start(q, omega, torque, inertia, dt):
 def advance(q, omega, torque, inertia, dt):
     """From step n to n + 1, with the torque of n."""
     middle = kicked(omega, acceleration(omega, torque, inertia), 0.5 * dt)
-    q = turned(q, (dt * middle[0], dt * middle[1], dt * middle[2]))
+    q = turned(q, middle, dt)
     return q, kicked(omega, acceleration(middle, torque, inertia), dt)
 
 

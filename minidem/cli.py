@@ -223,40 +223,54 @@ def rotor(
     from .rotor.bench import run
     from .rotor.cases import CASES
 
-    if list_ or case is None:
-        rows = {name: {"source": c.source, "end": c.end, "dt": c.dt, "summary": c.summary} for name, c in CASES.items()}
+    if list_:
+        rows = [{"name": c.name, "source": c.source, "end": c.end, "dt": c.dt, "summary": c.summary} for c in CASES.values()]
         if json_:
-            print(json.dumps({"cases": [{"name": name, **row} for name, row in rows.items()]}))
-            return
-        print(f"{'case':<19}{'end s':<8}{'source':<30}what")
-        for name, row in rows.items():
-            print(f"{name:<19}{row['end']:<8g}{row['source']:<30}{row['summary']}")
-        if not list_:
-            raise InputError("\nCASE: name one of these, as in: minidem rotor constant-torque --integrator spiral --dt 1e-3")
+            print(json.dumps({"cases": rows}))
+        else:
+            print(f"{'case':<19}{'end s':<8}{'source':<30}what")
+            print("\n".join(f"{c.name:<19}{c.end:<8g}{c.source:<30}{c.summary}" for c in CASES.values()))
         return
+    if case is None:
+        raise InputError("CASE: name one, as in: minidem rotor constant-torque --integrator spiral; --list shows them")
     if plot is not None:
         from .rotor.figure import draw
 
         draw(case, integrator, dt, end, plot, overwrite)
     result = run(case, integrator, dt, end)
+    stable = result["error"] is not None
     if json_:
         print(json.dumps(result))
-    if json_ or quiet:
-        return
-    print(f"case          {result['case']}, {CASES[case].source}: {CASES[case].summary}")
-    print(f"integrator    {integrator}, dt {result['dt']:.6g} s, {result['steps']} steps to {result['time']:g} s")
-    if result["error"] is None:
-        print("error         the motion is no longer a number: unstable at this step")
-        return
-    print(f"error         {result['error']:.4g} (q {result['error_q']:.4g}, omega {result['error_omega']:.4g}; relative L1)")
-    energy = "max {energy_error_max:.4g}, last {energy_error_last:.4g}" if CASES[case].potential else "not conserved here"
-    print("energy error  " + energy.format(**result))
+    elif not quiet:
+        print(f"case          {result['case']}, {CASES[case].source}: {CASES[case].summary}")
+        print(f"integrator    {integrator}, dt {result['dt']:.6g} s, {result['steps']} steps to {result['time']:g} s")
+        if stable:
+            print(rotor_table(result, conserved=CASES[case].potential is not None))
+        if plot is not None:
+            print(f"picture       {plot}")
+    if not stable:
+        print("--dt: the motion is no longer a number: unstable at this step; take a smaller one", file=sys.stderr)
+        raise typer.Exit(3)
+
+
+def rotor_table(result: dict[str, Any], conserved: bool) -> str:
+    energy = "not conserved here"
+    if conserved:
+        largest, last = (
+            "too large" if e is None else f"{e:.4g}" for e in (result["energy_error_max"], result["energy_error_last"])
+        )
+        energy = f"max {largest}, last {last}"
+    rows = [
+        f"error         {result['error']:.4g} (q {result['error_q']:.4g}, omega {result['error_omega']:.4g}; relative L1)",
+        f"energy error  {energy}",
+    ]
     for axis, q, omega in zip(result["axis"], result["q"], result["omega"], strict=True):
-        print("orientation   q = ({:.9f}, {:.9f}, {:.9f}, {:.9f})".format(*q))
-        print("              axis x -> ({:.6f}, {:.6f}, {:.6f})".format(*(value + 0.0 for value in axis)))
-        print("omega         ({:.9g}, {:.9g}, {:.9g}) rad/s, principal axes".format(*omega))
-    if plot is not None:
-        print(f"picture       {plot}")
+        rows += [
+            "orientation   q = ({:.9f}, {:.9f}, {:.9f}, {:.9f})".format(*q),
+            "              axis x -> ({:.6f}, {:.6f}, {:.6f})".format(*(value + 0.0 for value in axis)),
+            "omega         ({:.9g}, {:.9g}, {:.9g}) rad/s, principal axes".format(*omega),
+        ]
+    return "\n".join(rows)
 
 
 @app.command()

@@ -31,8 +31,9 @@ inlined = njit(forceinline=True, **_for_kernels)
 def cache_directory() -> Path:
     """A writable folder for compiled code, a new one for every state of the kernel sources and of what compiles them."""
     digest = hashlib.sha256(f"{numba.__version__} {sys.version} {get_host_cpu_name()}".encode())
+    # The times too: numba looks at that of a kernel's own file, and would find no kernel after a mere `touch`.
     for source in sorted(Path(__file__).parent.rglob("*.py")):
-        digest.update(f"{source} {source.stat().st_mtime_ns}".encode() + source.read_bytes())  # as numba does
+        digest.update(f"{source} {source.stat().st_mtime_ns}".encode() + source.read_bytes())
     try:
         user_cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
         wanted = os.environ.get("MINIDEM_CACHE_DIR") or Path(user_cache) / "minidem"
@@ -54,8 +55,8 @@ def kernel(function, compiler=njit):
         config.CACHE_DIR = previous
 
 
-_rows = types.Array(float64, 2, "C")
-_rotation_signature = types.void(_rows, _rows, _rows, _rows, float64)
+ROWS = types.Array(float64, 2, "C")
+_rotation_signature = types.void(ROWS, ROWS, ROWS, ROWS, float64)
 
 
 def _loop_over_bodies(values):
@@ -87,7 +88,7 @@ def rotation_kernel(one_body, name, values=3, compiler=kernel):
     bound as a global of the loop, and the loop is renamed, because numba's cache tells functions apart by name.
     """
     bound = {"one_body": one_body}
-    exec(compile(_loop_over_bodies(values), __file__, "exec"), bound)
+    exec(compile(_loop_over_bodies(values), __file__, "exec"), bound)  # numba's cache wants the name of a real file
     loop = bound["loop"]
     loop.__name__ = loop.__qualname__ = name
     loop.__module__ = one_body.py_func.__module__

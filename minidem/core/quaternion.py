@@ -48,11 +48,22 @@ def unit(q):
 
 
 @inlined
-def turned(q, v):
-    """q exp(v/2): the orientation q turned by the rotation vector v of the body frame."""
-    cos, sinc = cos_sinc(0.25 * (v[0] * v[0] + v[1] * v[1] + v[2] * v[2]))
-    h = 0.5 * sinc
-    return product(q, (cos, h * v[0], h * v[1], h * v[2]))
+def turn(omega, dt):
+    """exp(dt omega/2): the unit quaternion of a turn by the rotation vector dt omega."""
+    cos, sinc = cos_sinc(0.25 * dt * dt * (omega[0] * omega[0] + omega[1] * omega[1] + omega[2] * omega[2]))
+    h = 0.5 * dt * sinc
+    return cos, h * omega[0], h * omega[1], h * omega[2]
+
+
+@inlined
+def turned(q, omega, dt):
+    """q exp(dt omega/2): the orientation q turned by the rotation vector dt omega of the body frame."""
+    return product(q, turn(omega, dt))
+
+
+@inlined
+def dot(p, q):
+    return p[0] * q[0] + p[1] * q[1] + p[2] * q[2] + p[3] * q[3]
 
 
 @inlined

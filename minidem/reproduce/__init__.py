@@ -41,11 +41,12 @@ def chosen(names: list[str], everything: bool, out: Path, overwrite: bool) -> li
         if name not in TARGETS:
             raise unknown_name("target", name, TARGETS)
     targets = list(TARGETS) if everything else list(dict.fromkeys(names))
-    done = [str(out / target) for target in targets if (out / target).exists()]
-    if done and not overwrite:
-        raise InputError(f"{', '.join(done)}: exists already; choose another --out or give --overwrite")
     try:
-        out.mkdir(parents=True, exist_ok=True)
+        done = [str(out / target) for target in targets if (out / target).exists()]
+        if done and not overwrite:
+            raise InputError(f"{', '.join(done)}: exists already; choose another --out or give --overwrite")
+        for target in targets:
+            (out / target).mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"--out: {out} cannot be made: {error.strerror}") from None
+        raise InputError(f"--out: {error.filename} cannot be made: {error.strerror}") from None
     return targets

@@ -10,7 +10,7 @@ from ..figures import COLOURS, new_figure
 from ..rotor.bench import integrated
 from ..rotor.cases import CASES
 from ..rotor.motion import Motion
-from ..rotor.torques import PUSHED_UNTIL
+from ..rotor.torques import PUSHED_FOR
 from ._newmark import NAMES
 
 Array = NDArray[np.float64]
@@ -20,7 +20,7 @@ COARSE, FINE = 0.05, 0.001  # s
 LONGER = 100.0  # s: to tell an oscillation from a drift
 Runs = dict[tuple[str, float], Motion]
 NOTES = (
-    f"the paper does not give t_d, the end of the push: {PUSHED_UNTIL:g} s (ours), nor the time span: {CASE.end:g} s (ours)",
+    f"the paper does not give t_d, the end of the push: {PUSHED_FOR:g} s (ours), nor the time span: {CASE.end:g} s (ours)",
     "at the jumps of the torque its mean is taken, so that the sum over the steps is the torque's impulse",
 )
 
@@ -33,7 +33,7 @@ def tosses(quick: bool, end: float | None = None) -> Runs:
 
 def after_the_blow(motion: Motion, dt: float) -> Motion:
     """The free part of the motion."""
-    free = motion.time > PUSHED_UNTIL + 1.5 * dt
+    free = motion.time > PUSHED_FOR + 1.5 * dt
     return Motion(motion.time[free], motion.q[free], motion.omega[free])
 
 

@@ -19,7 +19,7 @@ SPANS = {
     "symmetric-top": (100.0, 256),
     "forced-sphere": (1.0, 128),
     "forced-cylinder": (0.1, 64),
-    "coupled-cylinders": (5.0, 32),
+    "coupled-cylinders": (1.0, 32),
     "free-body": (100.0, 128),
     "book-toss": (5.0, 80),
     "lagrange-top": (10.0, 256),

@@ -9,6 +9,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
+from ..errors import WriteError
 from ..figures import saved
 
 
@@ -56,12 +57,14 @@ class Outcome:
         return {"comparisons": rows, "notes": list(self.notes)}
 
     def write(self, directory: Path, name: str) -> list[Path]:
-        """NAME.csv, NAME.png, NAME.svg and comparison.txt."""
-        directory.mkdir(parents=True, exist_ok=True)
+        """NAME.csv, NAME.png, NAME.svg and comparison.txt, into a directory that exists."""
         data, comparison = directory / f"{name}.csv", directory / "comparison.txt"
-        with data.open("w", newline="") as file:
-            writer = csv.writer(file)
-            writer.writerow(self.data)
-            writer.writerows(zip(*self.data.values(), strict=True))
-        comparison.write_text(self.table() + "\n")
-        return [data, comparison, *saved(self.figure, directory / name)]
+        try:
+            with data.open("w", newline="") as file:
+                writer = csv.writer(file)
+                writer.writerow(self.data)
+                writer.writerows(zip(*self.data.values(), strict=True))
+            comparison.write_text(self.table() + "\n")
+            return [data, comparison, *saved(self.figure, directory / name)]
+        except OSError as error:
+            raise WriteError(f"{directory}: cannot be written: {error.strerror}") from None

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from .torques import pointer
 
 Array = NDArray[np.float64]
 SAMPLES = 1001  # of a motion, unless told
+PART = 2_000_000  # steps in one go
 
 
 @internal
@@ -28,11 +30,11 @@ def copied(source, target):
 
 
 @internal
-def torque_ahead(t, dt, foresee, torque_at, q, spin, torque, inertia, seen_q, seen_spin):
+def torque_ahead(t, dt, foresee, torque_at, q, spin, last, inertia, seen_q, seen_spin, torque):
     """The torque of time t, for the q and omega that the scheme foresees from what it keeps and from the last torque."""
     copied(q, seen_q)
     copied(spin, seen_spin)
-    foresee(seen_q, seen_spin, torque, inertia, dt)
+    foresee(seen_q, seen_spin, last, inertia, dt)
     torque_at(t, dt, seen_q, seen_spin, torque)
 
 
@@ -42,28 +44,28 @@ def begin(dt, starts, start_times, foresee, torque_at, q, spin, torque, inertia,
     torque_at(0.0, dt, q, spin, torque)
     starts[0](q, spin, torque, inertia, dt)
     for k in range(1, len(starts)):
-        torque_ahead(start_times[k] * dt, dt, foresee, torque_at, q, spin, torque, inertia, seen_q, seen_spin)
+        torque_ahead(start_times[k] * dt, dt, foresee, torque_at, q, spin, torque, inertia, seen_q, seen_spin, torque)
         starts[k](q, spin, torque, inertia, dt)
 
 
 @kernel
 def march(
-    milestones, dt, stages, times, on_step, foresee, torque_at, q, spin, torque, inertia, seen_q, seen_spin, out_q, out_omega
-):
-    """Step by step; at each milestone (a number of steps) q and omega on step are written out."""
-    n = 0
+    n, milestones, dt, stages, times, on_step, foresee, torque_at, q, spin, torque, inertia, seen_q, seen_spin, seen_torque,
+    out_q, out_omega,
+):  # fmt: skip
+    """From step n on; at each milestone (a number of steps) q and omega on step are written out, which changes nothing."""
     for k in range(milestones.size):
         while n < milestones[k]:
             for stage in range(len(stages)):
                 t = (n + times[stage]) * dt
-                torque_ahead(t, dt, foresee, torque_at, q, spin, torque, inertia, seen_q, seen_spin)
+                torque_ahead(t, dt, foresee, torque_at, q, spin, torque, inertia, seen_q, seen_spin, torque)
                 stages[stage](q, spin, torque, inertia, dt)
             n += 1
         if len(stages) == 1:  # the others have omega on step without a torque
-            torque_ahead(n * dt, dt, foresee, torque_at, q, spin, torque, inertia, seen_q, seen_spin)
+            torque_ahead(n * dt, dt, foresee, torque_at, q, spin, torque, inertia, seen_q, seen_spin, seen_torque)
         copied(q, seen_q)
         copied(spin, seen_spin)
-        on_step(seen_q, seen_spin, torque, inertia, dt)
+        on_step(seen_q, seen_spin, seen_torque, inertia, dt)
         copied(seen_q, out_q[k])
         copied(seen_spin[:3], out_omega[k])
 
@@ -82,13 +84,26 @@ def integrated(case: Case, integrator: str, dt: float, end: float | None = None,
     q, inertia = case.orientation.copy(), case.inertia
     spin = np.zeros((scheme.values, inertia.shape[1]))
     spin[:3] = case.omega
-    torque, seen_q, seen_spin = np.zeros_like(inertia), np.empty_like(q), np.empty_like(spin)
-    out_q, out_omega = np.empty((len(milestones), *q.shape)), np.empty((len(milestones), *inertia.shape))
-    room = (q, spin, torque, inertia, seen_q, seen_spin)
+    torque, seen_q, seen_spin, seen_torque = (
+        np.zeros_like(inertia),
+        np.empty_like(q),
+        np.empty_like(spin),
+        np.zeros_like(inertia),
+    )
     torque_at = pointer(case.torque)
-    begin(dt, scheme.starts, scheme.start_times, scheme.foresee, torque_at, *room)
-    march(milestones, dt, scheme.stages, scheme.times, scheme.on_step, scheme.foresee, torque_at, *room, out_q, out_omega)
-    return Motion(np.asarray(milestones * dt, np.float64), out_q, out_omega)
+    begin(dt, scheme.starts, scheme.start_times, scheme.foresee, torque_at, q, spin, torque, inertia, seen_q, seen_spin)
+    # In parts, between which an interrupt is heard.
+    stops = np.union1d(milestones, np.arange(0, steps, PART))
+    out_q, out_omega = np.empty((len(stops), *q.shape)), np.empty((len(stops), *inertia.shape))
+    n, first = 0, 0
+    for last in (*np.searchsorted(stops, np.arange(PART, steps, PART)), len(stops)):
+        march(
+            n, stops[first:last], dt, scheme.stages, scheme.times, scheme.on_step, scheme.foresee,
+            torque_at, q, spin, torque, inertia, seen_q, seen_spin, seen_torque, out_q[first:last], out_omega[first:last],
+        )  # fmt: skip
+        n, first = stops[last - 1], last
+    wanted = np.isin(stops, milestones)
+    return Motion(np.asarray(milestones * dt, np.float64), out_q[wanted], out_omega[wanted])
 
 
 def relative_l1(value: Array, expected: Array) -> float:
@@ -122,7 +137,7 @@ def errors_at(motion: Motion, reference: Motion, k: int) -> Errors:
     return Errors(relative_l1(same_sign(motion.q[k], expected), expected), relative_l1(motion.omega[k], reference.omega[k]))
 
 
-MOST_STEPS = 10**10  # some ten minutes
+MOST_STEPS = 10**9  # torque evaluations: some minutes
 
 
 def checked(name: str, integrator: str, dt: float | None, end: float | None) -> tuple[Case, float, float]:
@@ -133,13 +148,15 @@ def checked(name: str, integrator: str, dt: float | None, end: float | None) -> 
         raise unknown_name("integrator", integrator, SCHEMES)
     case = CASES[name]
     end = case.end if end is None else end
-    dt = case.dt if dt is None else dt
-    if not 0 < end < math.inf:
-        raise InputError(f"--end: must be a positive time in seconds, got {end:g}")
+    dt = min(case.dt, end) if dt is None else dt
+    longest = case.longest * case.end
+    if not 0 < end <= longest:
+        raise InputError(f"--end: must be above 0 and at most {longest:g} s in this case, got {end:g}")
     if not 0 < dt <= end:
         raise InputError(f"--dt: must be above 0 and at most the end, {end:g} s, got {dt:g}")
-    if end / dt > MOST_STEPS:
-        raise InputError(f"--dt: {end / dt:.3g} steps are too many; take at least {end / MOST_STEPS:.3g} s")
+    most = MOST_STEPS // SCHEMES[integrator].torque_evaluations
+    if end / dt > most:
+        raise InputError(f"--dt: {end / dt:.3g} steps are too many; take at least {end / most:.3g} s")
     return case, dt, end
 
 
@@ -151,6 +168,7 @@ def run(name: str, integrator: str, dt: float | None = None, end: float | None =
     with np.errstate(over="ignore", invalid="ignore"):  # of an unstable motion
         error = errors_at(motion, case.reference(motion.time[-1:], dt), -1)
         deviation = case.energy_deviation(motion)
+        axis = motion.axis()[-1]
 
     def number(value: float) -> float | None:
         """JSON has no word for what an unstable motion ends in."""
@@ -169,20 +187,25 @@ def run(name: str, integrator: str, dt: float | None = None, end: float | None =
         "energy_error_last": None if deviation is None else number(deviation[-1]),
         "q": [[number(value) for value in body] for body in motion.q[-1].T],
         "omega": [[number(value) for value in body] for body in motion.omega[-1].T],
-        "axis": [[number(value) for value in body] for body in motion.axis()[-1].T],
+        "axis": [[number(value) for value in body] for body in axis.T],
     }
 
 
 def step_for_error(case: Case, integrator: str, target: float, low: float = 1e-7, high: float = 0.2) -> float:
-    """The largest-scale step that gives the mean error `target` at the end: a bracketed root of log(error) against log(dt).
+    """The longest step that gives the mean error `target` at the end: a bracketed root of log(error) in log(dt).
 
     Searched from `high` downwards by halves, since at large steps the error need not grow with the step.
     """
-    reference = case.reference(np.array([case.end]))
 
+    @cache
+    def reference(dt: float | None) -> Motion:
+        return case.reference(np.array([case.end]), dt)
+
+    @cache
     def excess(log_dt: float) -> float:
-        motion = integrated(case, integrator, math.exp(log_dt), samples=2)
-        error = errors_at(motion, reference, -1).mean
+        _, dt = steps_and_dt(case.end, math.exp(log_dt))
+        motion = integrated(case, integrator, dt, samples=2)
+        error = errors_at(motion, reference(dt if case.depends_on_dt else None), -1).mean
         return math.log(error / target) if math.isfinite(error) and error > 0 else math.inf
 
     above = math.log(high)

@@ -30,10 +30,12 @@ class Case:
     torque: Callable[..., None]  # see torques.py
     solution: Callable[["Case", Array, float], tuple[Array, Array]]  # at given times, for a given step
     potential: Callable[[Motion], Array] | None = None  # (k,) J; None where energy is not conserved
+    depends_on_dt: bool = False  # the torque, and so the solution
+    longest: float = 10.0  # times `end`: beyond, the reference would take too long
 
-    def reference(self, times: Array, dt: float = math.nan) -> Motion:
+    def reference(self, times: Array, dt: float | None = None) -> Motion:
         """`dt` only matters where the torque depends on it."""
-        return Motion(times, *self.solution(self, times, dt))
+        return Motion(times, *self.solution(self, times, self.dt if dt is None else dt))
 
     def energy(self, motion: Motion) -> Array | None:
         """Kinetic and potential, (k,) J."""
@@ -61,12 +63,12 @@ def one_body(
     solution: Callable[[Case, Array, float], tuple[Array, Array]],
     potential: Callable[[Motion], Array] | None = None,
     tilt: float = 0.0,
+    **options: Any,
 ) -> Case:
     """`tilt` (rad) is about the axis x."""
     start = np.array([[math.cos(tilt / 2)], [math.sin(tilt / 2)], [0.0], [0.0]])
-    columns = (np.array(values, float).reshape(3, 1) for values in (inertia, omega))
-    moments, spin = columns
-    return Case(name, source, summary, moments, start, spin, end, dt, torque, solution, potential)
+    moments, spin = np.array(inertia, float).reshape(3, 1), np.array(omega, float).reshape(3, 1)
+    return Case(name, source, summary, moments, start, spin, end, dt, torque, solution, potential, **options)
 
 
 def cylinder(radius: float, height: float, density: float) -> Array:
@@ -78,6 +80,11 @@ def cylinder(radius: float, height: float, density: float) -> Array:
 
 def by_runge_kutta(case: Case, times: Array, dt: float) -> tuple[Array, Array]:
     return reference.by_runge_kutta(times, dt, case)
+
+
+def toss_solution(case: Case, times: Array, dt: float) -> tuple[Array, Array]:
+    end = math.floor(torques.PUSHED_FOR / dt + 0.5) * dt  # as torques.end_of_push has it
+    return reference.by_runge_kutta(times, dt, case, (end, end + dt))
 
 
 def no_potential(motion: Motion) -> Array:
@@ -110,7 +117,7 @@ CASES = {
             1.0,
             1e-3,
             torques.constant,
-            lambda case, times, dt: reference.driven_cylinder(times, case.inertia[:, 0], case.omega[:, 0], 0.5),
+            lambda case, times, dt: reference.driven_cylinder(times, case.inertia[:, 0], case.omega[:, 0], torques.CONSTANT),
         ),
         one_body(
             "symmetric-top",
@@ -133,7 +140,7 @@ CASES = {
             1.0,
             1e-4,
             torques.growing,
-            lambda case, times, dt: reference.growing_spin(times, 1e5 / case.inertia[0, 0]),
+            lambda case, times, dt: reference.growing_spin(times, torques.GROWING / case.inertia[0, 0]),
         ),
         one_body(
             "forced-cylinder",
@@ -145,6 +152,7 @@ CASES = {
             1e-5,
             torques.three_dimensional,
             by_runge_kutta,
+            longest=1.5,
         ),
         Case(
             "coupled-cylinders",
@@ -181,9 +189,8 @@ CASES = {
             5.0,
             1e-3,
             torques.toss,
-            lambda case, times, dt: reference.by_runge_kutta(
-                times, dt, case, (torques.PUSHED_UNTIL, torques.PUSHED_UNTIL + dt)
-            ),
+            toss_solution,
+            depends_on_dt=True,
         ),
         one_body(
             "lagrange-top",

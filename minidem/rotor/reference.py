@@ -1,6 +1,7 @@
 """Reference motions: closed forms where there are any, else Runge-Kutta 8(5,3) to 1e-13.
 
-Each function returns orientations (k, 4, n) and angular velocities (k, 3, n), in principal axes, at the given times.
+Each function returns orientations (k, 4, n) and angular velocities (k, 3, n), in principal axes, at the given times. The
+closed forms begin with q = 1. The equations of motion are written out here once more, so that they check the kernels'.
 """
 
 import math
@@ -13,6 +14,7 @@ from scipy.integrate import solve_ivp
 
 from .. import quaternions
 from ..core.compiling import kernel
+from ..errors import InputError
 from .torques import pointer
 
 Array = NDArray[np.float64]
@@ -25,7 +27,7 @@ def turn(vector: Array) -> Array:
     return np.concatenate([np.cos(half), 0.5 * np.sinc(half / np.pi) * vector], axis=-1)
 
 
-def integrated(rates, state: Array, times: Array, jumps: Sequence[float] = ()) -> Array:  # type: ignore[no-untyped-def]
+def states_at(rates, state: Array, times: Array, jumps: Sequence[float] = ()) -> Array:  # type: ignore[no-untyped-def]
     """States (k, m) at ascending `times` of d state/dt = rates(t, state), which may jump at the times `jumps`."""
     states, now = [], 0.0
     for time in times:
@@ -37,9 +39,10 @@ def integrated(rates, state: Array, times: Array, jumps: Sequence[float] = ()) -
                 def bounded(t: float, y: Array, low: float = begin + inside, high: float = end - inside) -> Array:
                     return rates(min(max(t, low), high), y)
 
-                state = solve_ivp(bounded if jumps else rates, (begin, end), state, "DOP853", rtol=1e-13, atol=1e-15).y[
-                    :, -1
-                ]
+                step = solve_ivp(bounded if jumps else rates, (begin, end), state, "DOP853", rtol=1e-13, atol=1e-15)
+                if not step.success:
+                    raise InputError(f"--end: there is no reference solution beyond {step.t[-1]:g} s; take an earlier end")
+                state = step.y[:, -1]
         states.append(state)
         now = time
     return np.array(states)
@@ -69,7 +72,7 @@ def by_runge_kutta(times: Array, dt: float, case, jumps: Sequence[float] = ()) -
     """Any torque; `dt` is for those that depend on the step."""
     start = np.concatenate([case.orientation, case.omega]).ravel()
     torque_at = pointer(case.torque)
-    states = integrated(lambda t, y: rates_of(t, dt, y, torque_at, case.inertia), start, times, jumps)
+    states = states_at(lambda t, y: rates_of(t, dt, y, torque_at, case.inertia), start, times, jumps)
     states = states.reshape(len(times), 7, -1)
     return states[:, :4], states[:, 4:]
 
@@ -93,7 +96,7 @@ def driven_cylinder(times: Array, inertia: Array, omega: Array, torque: float) -
         a, b, c = omega_at(t)
         return 0.5 * np.array([-x * a - y * b - z * c, w * a + y * c - z * b, w * b + z * a - x * c, w * c + x * b - y * a])
 
-    q = integrated(rates, np.array([1.0, 0.0, 0.0, 0.0]), times)
+    q = states_at(rates, np.array([1.0, 0.0, 0.0, 0.0]), times)
     return q[..., None], np.array([omega_at(t) for t in times])[..., None]
 
 

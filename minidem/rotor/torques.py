@@ -9,11 +9,10 @@ from functools import cache
 
 from numba import cfunc, float64, types
 
-from ..core.compiling import internal, kernel
+from ..core.compiling import ROWS, internal, kernel
 from ..core.quaternion import matrix, to_body
 
-_rows = types.Array(float64, 2, "C")
-_signature = types.void(float64, float64, _rows, _rows, _rows)
+_signature = types.void(float64, float64, ROWS, ROWS, ROWS)
 
 
 @cache
@@ -32,17 +31,21 @@ def orientation(q, b):
     return q[0, b], q[1, b], q[2, b], q[3, b]
 
 
+CONSTANT = 0.5  # N m
+GROWING = 1e5  # N m
+
+
 def none(t, dt, q, omega, torque):
     put(torque, 0, (0.0, 0.0, 0.0))
 
 
 def constant(t, dt, q, omega, torque):
-    put(torque, 0, (0.5, 0.0, 0.0))
+    put(torque, 0, (CONSTANT, 0.0, 0.0))
 
 
 def growing(t, dt, q, omega, torque):
     """Seelen et al., Eq. 4: about y, the same in the world and in a sphere that turns about y."""
-    put(torque, 0, (0.0, 1e5 * math.exp(t), 0.0))
+    put(torque, 0, (0.0, GROWING * math.exp(t), 0.0))
 
 
 def three_dimensional(t, dt, q, omega, torque):
@@ -61,7 +64,13 @@ def rubbing(t, dt, q, omega, torque):
     put(torque, 1, (0.0, 0.0, -RADII[1] * force))
 
 
-PUSHED_UNTIL = 2.0  # s
+PUSHED_FOR = 2.0  # s
+
+
+@internal
+def end_of_push(dt):
+    """On the step that is nearest: between steps, a torque that jumps would not have the same impulse for every scheme."""
+    return math.floor(PUSHED_FOR / dt + 0.5) * dt
 
 
 @internal
@@ -74,8 +83,9 @@ def within(t, begin, end, dt):
 
 def toss(t, dt, q, omega, torque):
     """Krysl and Endres, Sec. 3.2: a push about the middle axis, then a blow across it that lasts one step."""
-    push = 20.0 * within(t, -1.0, PUSHED_UNTIL, dt)
-    blow = within(t, PUSHED_UNTIL, PUSHED_UNTIL + dt, dt) / (5.0 * dt)
+    end = end_of_push(dt)
+    push = 20.0 * within(t, -1.0, end, dt)
+    blow = within(t, end, end + dt, dt) / (5.0 * dt)
     put(torque, 0, to_body(orientation(q, 0), (push, blow, 0.0)))
 
 

@@ -6,14 +6,15 @@ import numpy as np
 import pytest
 from numba import njit
 
-from minidem.core.rotation.free_rotor import SPIN_VALUES, advance, on_step, start
+from minidem.core.rotation.free_rotor import advance, on_step, start
+from minidem.core.rotation.registry import SCHEMES
 
 Extended = np.longdouble
 pytestmark = pytest.mark.skipif(np.finfo(Extended).eps > 1e-18, reason="the reference needs a longer float than double")
 STEPS = 100_000
 NO_TORQUE = (0.0, 0.0, 0.0)
 UNIT = (0.8, 0.0, -0.36, 0.48)  # an orientation of norm 1
-REST = (0.0,) * (SPIN_VALUES - 3)
+REST = (0.0,) * (SCHEMES["free-rotor"].values - 3)
 
 
 @njit(error_model="numpy")

@@ -207,3 +207,24 @@ def test_order_under_a_torque_that_depends_on_omega(scheme):
     case = dataclasses.replace(CASES["coupled-cylinders"], end=1.0)
     dts = (5e-2 if scheme == "rk4" else 4e-3) * 0.5 ** np.arange(4)
     assert slopes(case, scheme, dts)[1] == pytest.approx(PREDICTED[scheme], abs=0.2)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_looking_changes_nothing(scheme):
+    """Samples on the way take a torque of their own; the motion is the same to the last bit."""
+    case = dataclasses.replace(CASES["coupled-cylinders"], end=1.0)
+    few, many = (bench.integrated(case, scheme, 1e-2, samples=samples) for samples in (2, 101))
+    assert np.array_equal(few.q[-1], many.q[-1]) and np.array_equal(few.omega[-1], many.omega[-1])
+
+
+def test_parts_of_a_long_march(monkeypatch):
+    whole = bench.integrated(CASES["slow-top"], "spiral", 1e-2, samples=11)
+    monkeypatch.setattr(bench, "PART", 70)
+    parts = bench.integrated(CASES["slow-top"], "spiral", 1e-2, samples=11)
+    assert all(np.array_equal(getattr(whole, name), getattr(parts, name)) for name in ("time", "q", "omega"))
+
+
+@pytest.mark.parametrize("dt", [2e-3, 1.5e-3, 1.1e-3])
+def test_book_is_struck_on_a_step(dt):
+    """Whatever the step, the push and the blow of scheme and reference have the same impulse."""
+    assert bench.errors(CASES["book-toss"], "spiral", dt).mean < 20 * dt**2

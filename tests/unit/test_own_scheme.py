@@ -47,7 +47,7 @@ def doubled(q, spin, torque, inertia, dt):
 
 def test_a_changed_function_is_not_the_old_one():
     """Such functions are not kept in the disk cache, whose folder only knows the package's own sources."""
-    for advance, factor in ((frozen, 1.0), (doubled, 2.0), (frozen, 1.0)):
+    for advance, factor in ((frozen, 1.0), (doubled, 2.0), (frozen, 1.0), (doubled, 2.0)):
         minidem.register("mine", frozen, advance, frozen)
         motion = bench.integrated(CASES["free-body"], "mine", 50.0, end=100.0)
         assert motion.omega[-1] == pytest.approx(factor**2 * CASES["free-body"].omega)
@@ -89,5 +89,9 @@ def test_prediction_of_its_own():
 
 
 def test_names_of_built_in_schemes_are_taken():
-    with pytest.raises(ValueError, match='"spiral" is the name of a built-in integrator'):
+    with pytest.raises(ValueError, match='"spiral" is no name, or that of a built-in'):
         minidem.register("spiral", frozen, frozen, frozen)
+    with pytest.raises(ValueError, match="is no name"):
+        minidem.register("", frozen, frozen, frozen)
+    with pytest.raises(ValueError, match="values: must be 3 or more"):
+        minidem.register("thin", frozen, frozen, frozen, values=2)

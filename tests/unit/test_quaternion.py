@@ -62,14 +62,14 @@ def test_turning_keeps_the_norm():
     for q, v, size in zip(
         random_quaternions(rng, 500), rng.standard_normal((500, 3)), np.logspace(-12, 3, 500), strict=True
     ):
-        turned = quaternion.turned(tuple(q), tuple(size * v))
+        turned = quaternion.turned(tuple(q), tuple(v), size)
         assert abs(math.hypot(*turned) - math.hypot(*q)) < 8 * EPS
 
 
 def test_many_turns_keep_the_norm():
     q = (1.0, 0.0, 0.0, 0.0)
     for _ in range(20000):
-        q = quaternion.turned(q, (1e-3, -2e-3, 3e-3))
+        q = quaternion.turned(q, (1.0, -2.0, 3.0), 1e-3)
     # The same turn makes the same rounding error every time, so the errors add up: at most half a unit a step.
     assert abs(math.hypot(*q) - 1.0) < 20000 * EPS / 2
     expected = Rotation.from_rotvec(20.0 * np.array([1, -2, 3]))
@@ -82,7 +82,7 @@ def test_turned_is_a_rotation_by_a_body_frame_vector(size):
     for q, v in zip(random_quaternions(rng, 50), size * rng.standard_normal((50, 3)), strict=True):
         expected = rotations(q) * Rotation.from_rotvec(v)
         # As a distance of matrices; 50 rad and the doubling of half angles cost some digits.
-        found = rotations(quaternion.turned(tuple(q), tuple(v)))
+        found = rotations(quaternion.turned(tuple(q), tuple(v), 1.0))
         assert np.abs(found.as_matrix() - expected.as_matrix()).max() < 1e-14 * (1 + size)
 
 
@@ -112,8 +112,8 @@ def test_the_rate_of_a_quaternion_is_the_derivative_of_its_turning():
     rng = np.random.default_rng(5)
     h = 1e-5
     for q, omega in zip(random_quaternions(rng, 50), rng.standard_normal((50, 3)), strict=True):
-        later = np.array(quaternion.turned(tuple(q), tuple(h * omega)))
-        earlier = np.array(quaternion.turned(tuple(q), tuple(-h * omega)))
+        later = np.array(quaternion.turned(tuple(q), tuple(omega), h))
+        earlier = np.array(quaternion.turned(tuple(q), tuple(omega), -h))
         # Central difference: h^2 |omega|^3 / 48 and round-off EPS / h
         assert np.abs(quaternion.rate_of(tuple(q), tuple(omega)) - (later - earlier) / (2 * h)).max() < 1e-9
 

@@ -25,7 +25,7 @@ def advance(q, momentum, torque, inertia, dt):
     omega = omega_of(q, momentum, inertia)
     rate = acceleration(omega, torque, inertia)
     mean = kicked(kicked(omega, rate, 0.5 * dt), cross(rate, omega), dt * dt / 12.0)
-    return turned(q, (dt * mean[0], dt * mean[1], dt * mean[2])), pushed(q, momentum, torque, dt)
+    return turned(q, mean, dt), pushed(q, momentum, torque, dt)
 
 
 @inlined

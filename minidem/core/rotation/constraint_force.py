@@ -12,18 +12,13 @@ without normalisation but for round-off.
 import math
 
 from ..compiling import inlined
-from ..quaternion import moved, rate_of
-from .euler import acceleration, kicked
-
-
-@inlined
-def dot(p, q):
-    return p[0] * q[0] + p[1] * q[1] + p[2] * q[2] + p[3] * q[3]
+from ..quaternion import dot, moved, rate_of
+from .euler import acceleration, by_inertia, kicked
 
 
 @inlined
 def velocity(before, torque, inertia, dt):
-    omega = kicked(before, (torque[0] / inertia[0], torque[1] / inertia[1], torque[2] / inertia[2]), 0.5 * dt)
+    omega = kicked(before, by_inertia(torque, inertia), 0.5 * dt)
     for _ in range(3):
         omega = kicked(before, acceleration(omega, torque, inertia), 0.5 * dt)
     return omega

@@ -16,6 +16,12 @@ def acceleration(omega, torque, inertia):
 
 
 @inlined
+def by_inertia(v, inertia):
+    """v / I, by components: the acceleration of a torque, the angular velocity of an angular momentum."""
+    return v[0] / inertia[0], v[1] / inertia[1], v[2] / inertia[2]
+
+
+@inlined
 def kicked(omega, rate, dt):
     """omega + dt rate"""
     return omega[0] + dt * rate[0], omega[1] + dt * rate[1], omega[2] + dt * rate[2]

@@ -48,11 +48,10 @@ import math
 import numpy as np
 
 from ..compiling import inlined, internal
-from ..quaternion import cos_sinc, product, unit
-from .euler import kicked
+from ..quaternion import cos_sinc, dot, product, turn, unit
+from .euler import by_inertia, kicked
 
-# spin: body-frame omega (rad/s, 3) and q (4) at the last kick, and the time since (s, 1).
-SPIN_VALUES = 8
+# `spin` is eight values: body-frame omega (rad/s, 3) and q (4) at the last kick, and the time since (s, 1).
 
 _SPLIT = 134217729.0  # 2^27 + 1 cuts a double in two halves (Dekker, Numer. Math. 18, 224 (1971))
 _STILL = 1e-50  # rad/s: what turns slower keeps its axis for ever, and squares of its omega would underflow
@@ -221,13 +220,6 @@ def tumbled(omega, inertia, t):
 
 
 @inlined
-def half_turn(v):
-    """exp(v/2)"""
-    cos, sinc = cos_sinc(0.25 * (v[0] * v[0] + v[1] * v[1] + v[2] * v[2]))
-    return cos, 0.5 * sinc * v[0], 0.5 * sinc * v[1], 0.5 * sinc * v[2]
-
-
-@inlined
 def spun(omega, inertia, t):
     """The turn of a body symmetric about z over t, and omega after it: Eq. 1."""
     wx, wy, wz = omega
@@ -235,9 +227,9 @@ def spun(omega, inertia, t):
     angle = t * wz * (along - across) / across
     c, s = cos_sinc(0.25 * angle * angle)
     s *= 0.5 * angle  # c and s: of half the angle
-    turn = product(half_turn((t * wx, t * wy, t * wz * along / across)), (c, 0.0, 0.0, -s))
+    rotation = product(turn((wx, wy, wz * along / across), t), (c, 0.0, 0.0, -s))
     cos, sin = (c - s) * (c + s), 2.0 * s * c
-    return turn, (wx * cos - wy * sin, wx * sin + wy * cos, wz)
+    return rotation, (wx * cos - wy * sin, wx * sin + wy * cos, wz)
 
 
 @internal
@@ -247,17 +239,17 @@ def free(q, omega, inertia, t):
     wx, wy, wz = abs(omega[0]), abs(omega[1]), abs(omega[2])
     if ix == iy or iy == iz or iz == ix:
         k = 0 if ix == iy else 1 if iz == iy else 2
-        turn, after = spun(cycled(omega, k), cycled(inertia, k), t)
+        rotation, after = spun(cycled(omega, k), cycled(inertia, k), t)
         k = (3 - k) % 3
-        x, y, z = cycled((turn[1], turn[2], turn[3]), k)
-        turn, omega = (turn[0], x, y, z), cycled(after, k)
+        x, y, z = cycled((rotation[1], rotation[2], rotation[3]), k)
+        rotation, omega = (rotation[0], x, y, z), cycled(after, k)
     else:
         most, second = max(wx, wy, wz), max(min(wx, wy), min(max(wx, wy), wz))
         if most < _STILL or second < _NONE * most:
-            turn = half_turn((t * omega[0], t * omega[1], t * omega[2]))
+            rotation = turn(omega, t)
         else:
-            turn, omega = tumbled(omega, inertia, t)
-    return product(q, turn), omega
+            rotation, omega = tumbled(omega, inertia, t)
+    return product(q, rotation), omega
 
 
 @inlined
@@ -277,13 +269,8 @@ def now(spin, inertia):
 
 
 @inlined
-def push(torque, inertia):
-    return torque[0] / inertia[0], torque[1] / inertia[1], torque[2] / inertia[2]
-
-
-@inlined
 def start(q, spin, torque, inertia, dt):
-    omega = kicked((spin[0], spin[1], spin[2]), push(torque, inertia), -0.5 * dt)
+    omega = kicked((spin[0], spin[1], spin[2]), by_inertia(torque, inertia), -0.5 * dt)
     return q, (omega[0], omega[1], omega[2], q[0], q[1], q[2], q[3], 0.0)
 
 
@@ -293,10 +280,10 @@ def advance(q, spin, torque, inertia, dt):
         elapsed = later(spin[7], dt)
         origin = spin[3], spin[4], spin[5], spin[6]
         p, _ = free(origin, (spin[0], spin[1], spin[2]), inertia, elapsed)
-        if p[0] * q[0] + p[1] * q[1] + p[2] * q[2] + p[3] * q[3] < 0.0:  # the same orientation; without jumps
+        if dot(p, q) < 0.0:  # the same orientation; without jumps
             p = -p[0], -p[1], -p[2], -p[3]
         return p, (spin[0], spin[1], spin[2], origin[0], origin[1], origin[2], origin[3], elapsed)
-    omega = kicked(now(spin, inertia), push(torque, inertia), dt)
+    omega = kicked(now(spin, inertia), by_inertia(torque, inertia), dt)
     p, omega = free(q, omega, inertia, dt)
     p = unit(p)
     return p, (omega[0], omega[1], omega[2], p[0], p[1], p[2], p[3], 0.0)
@@ -304,5 +291,5 @@ def advance(q, spin, torque, inertia, dt):
 
 @inlined
 def on_step(q, spin, torque, inertia, dt):
-    omega = kicked(now(spin, inertia), push(torque, inertia), 0.5 * dt)
+    omega = kicked(now(spin, inertia), by_inertia(torque, inertia), 0.5 * dt)
     return q, (omega[0], omega[1], omega[2], 0.0, 0.0, 0.0, 0.0, 0.0)

@@ -8,12 +8,12 @@ torque of the one ahead.
 
 Hulbert, Comput. Struct. 44, 1291 (1992), as given by Krysl and Endres, App. A. Started by q(1/2) = q(0) exp(dt/4 [omega +
 dt/4 rate]) and the torque of the quarter step. q is the copy ahead; `spin` is its L (J s, world frame), then q and L of the
-one behind: ten values. Conserves the angular momentum of a free body exactly. Explicit and not stable for tops that are
-slow.
+one behind: ten values. Conserves the angular momentum of a free body exactly. Not stable for tops that are slow, and
+unstable at any step under torques that damp: the two copies drift apart.
 """
 
 from ..compiling import inlined
-from ..quaternion import moved, turned
+from ..quaternion import dot, moved, turned
 from .euler import acceleration, kicked
 from .momentum import momentum_of, omega_of, pushed
 
@@ -27,15 +27,14 @@ def begin(q, spin, torque, inertia, dt):
     omega = spin[0], spin[1], spin[2]
     momentum = momentum_of(q, omega, inertia)
     mean = kicked(omega, acceleration(omega, torque, inertia), 0.25 * dt)
-    return turned(q, (0.25 * dt * mean[0], 0.25 * dt * mean[1], 0.25 * dt * mean[2])), momentum + q + momentum
+    return turned(q, mean, 0.25 * dt), momentum + q + momentum
 
 
 @inlined
 def begun(quarter, spin, torque, inertia, dt):
     """q(1/2) by the same turn again: the mirror image of q(0) in q(1/4)."""
     momentum, p = (spin[0], spin[1], spin[2]), (spin[3], spin[4], spin[5], spin[6])
-    twice = 2.0 * (p[0] * quarter[0] + p[1] * quarter[1] + p[2] * quarter[2] + p[3] * quarter[3])
-    half = moved((-p[0], -p[1], -p[2], -p[3]), quarter, twice)
+    half = moved((-p[0], -p[1], -p[2], -p[3]), quarter, 2.0 * dot(p, quarter))
     return half, pushed(quarter, momentum, torque, 0.5 * dt) + p + momentum
 
 
@@ -43,7 +42,7 @@ def begun(quarter, spin, torque, inertia, dt):
 def leap(q, spin, torque, inertia, dt):
     ahead, behind = (spin[0], spin[1], spin[2]), (spin[7], spin[8], spin[9])
     omega = omega_of(q, ahead, inertia)
-    over = turned((spin[3], spin[4], spin[5], spin[6]), (dt * omega[0], dt * omega[1], dt * omega[2]))
+    over = turned((spin[3], spin[4], spin[5], spin[6]), omega, dt)
     return over, pushed(q, behind, torque, dt) + q + ahead
 
 

@@ -1,5 +1,6 @@
 """From the name of a rotational integrator to its compiled functions."""
 
+from functools import cache
 from importlib import import_module
 from typing import NamedTuple
 
@@ -29,7 +30,12 @@ class Rotation(NamedTuple):
 
 
 def rotation(name):
-    scheme = SCHEMES[name]
+    return compiled(SCHEMES[name])
+
+
+@cache
+def compiled(scheme):
+    name = scheme.name
     parts = scheme.parts or vars(import_module(scheme.module))
     # The disk cache knows the sources of the package only; a scheme from elsewhere may have been edited since.
     compiler = kernel if scheme.parts is None else in_this_process

@@ -6,9 +6,9 @@
 Newton's method finds w for a given torque; the torque is that of the middle (q(n) and half the turn, w, t + dt/2) and is
 found by taking it eight times over.
 
-Austin, Krishnaprasad, Wang, J. Comput. Phys. 107, 105 (1993), called AKW by Krysl and Endres. Conserves energy and |L| of a
-free body exactly, as the rule does with all quadratic invariants. Between stages q and the first three values of `spin`
-hold the middle; then come q(n) and omega(n): ten values.
+Austin, Krishnaprasad, Wang, J. Comput. Phys. 107, 105 (1993), called AKW by Krysl and Endres. Conserves energy and angular
+momentum of a free body exactly, as the rule does with all quadratic invariants. Between stages q and the first three values
+of `spin` hold the middle; then come q(n) and omega(n): ten values.
 """
 
 from ..compiling import inlined

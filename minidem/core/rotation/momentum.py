@@ -2,6 +2,7 @@
 
 from ..compiling import inlined
 from ..quaternion import to_body, to_world
+from .euler import by_inertia
 
 
 @inlined
@@ -13,8 +14,7 @@ def momentum_of(q, omega, inertia):
 @inlined
 def omega_of(q, momentum, inertia):
     """Body-frame angular velocity of the world-frame angular momentum."""
-    m = to_body(q, momentum)
-    return m[0] / inertia[0], m[1] / inertia[1], m[2] / inertia[2]
+    return by_inertia(to_body(q, momentum), inertia)
 
 
 @inlined

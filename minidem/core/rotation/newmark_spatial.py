@@ -10,7 +10,7 @@ of q and back in every step, so a length that is off by round-off would make ome
 """
 
 from ..compiling import inlined
-from ..quaternion import cos_sinc, product, to_body, to_world, unit
+from ..quaternion import product, to_body, to_world, turn, unit
 from .euler import acceleration, kicked
 from .newmark_body import velocity
 
@@ -29,6 +29,4 @@ def on_step(q, before, torque, inertia, dt):
 def advance(q, before, torque, inertia, dt):
     q, omega = on_step(q, before, torque, inertia, dt)
     after = to_world(q, kicked(omega, acceleration(omega, torque, inertia), 0.5 * dt))
-    cos, sinc = cos_sinc(0.25 * dt * dt * (after[0] * after[0] + after[1] * after[1] + after[2] * after[2]))
-    h = 0.5 * dt * sinc
-    return unit(product((cos, h * after[0], h * after[1], h * after[2]), q)), after
+    return unit(product(turn(after, dt), q)), after

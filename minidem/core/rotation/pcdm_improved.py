@@ -21,7 +21,7 @@ def start(q, spin, torque, inertia, dt):
     omega = spin[0], spin[1], spin[2]
     rate = acceleration(omega, torque, inertia)
     behind = kicked(omega, rate, -0.25 * dt)
-    p = turned(q, (-0.5 * dt * behind[0], -0.5 * dt * behind[1], -0.5 * dt * behind[2]))
+    p = turned(q, behind, -0.5 * dt)
     return q, kicked(omega, rate, -0.5 * dt) + omega + p
 
 
@@ -36,7 +36,7 @@ def advance(q, spin, torque, inertia, dt):
     rate = acceleration(w, torque, inertia)
     omega = kicked(omega, rate, dt)
     turn = to_body(p, to_world(q, w))
-    p = turned(p, (dt * turn[0], dt * turn[1], dt * turn[2]))
+    p = turned(p, turn, dt)
     ahead = kicked(omega, rate, 0.25 * dt)
-    q = turned(p, (0.5 * dt * ahead[0], 0.5 * dt * ahead[1], 0.5 * dt * ahead[2]))
+    q = turned(p, ahead, 0.5 * dt)
     return q, omega + kicked(omega, rate, 0.5 * dt) + p

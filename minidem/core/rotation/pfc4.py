@@ -39,7 +39,7 @@ def orthonormal(v):
     b = -v[2], 1.0, v[0]
     b = direction(kicked(b, a, -(a[0] * b[0] + a[1] * b[1] + a[2] * b[2])))
     c = cross(a, b)
-    # The turn is below a right angle, so the trace is above 1. Not of unit length yet.
+    # Right as long as the turn is not by 180 degrees; not of unit length yet.
     return 1.0 + a[0] + b[1] + c[2], b[2] - c[1], c[0] - a[2], a[1] - b[0]
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # compared by identity: a name registered again is another scheme
 class Scheme:
     """`order_q` and `order_omega` are global orders of convergence under a constant body-frame torque."""
 
@@ -47,8 +47,10 @@ def register(
     summary: str = "",
 ) -> Scheme:
     """Add a scheme of one's own: three functions of one body as rotation/__init__.py describes them, compiled by numba."""
-    if name in SCHEMES and SCHEMES[name].parts is None:
-        raise ValueError(f'"{name}" is the name of a built-in integrator; choose another')
+    if not name or (name in SCHEMES and SCHEMES[name].parts is None):
+        raise ValueError(f'"{name}" is no name, or that of a built-in integrator; choose another')
+    if values < 3:
+        raise ValueError(f"values: must be 3 or more, the angular velocity at least, got {values}")
     parts: dict[str, Any] = {"start": start, "advance": advance, "on_step": on_step}
     if foresee is not None:
         parts["foresee"] = foresee

@@ -6,8 +6,8 @@
 
 Simo and Wong, Int. J. Numer. Methods Eng. 31, 19 (1991), with beta = 0, as given by Krysl and Endres, App. A (SW). The
 recurrence for the rate is w(n+1/2) = 2 omega(n) - w(n-1/2). `spin` is L(n-1/2) (J s, world frame) and w(n-1/2) (rad/s, body
-frame): six values. Conserves the angular momentum of a free body exactly; drifts in energy, and becomes unstable at large
-steps. Keeps |q| = 1 to round-off without normalisation.
+frame): six values. Conserves the angular momentum of a free body exactly. Krysl and Endres see its energy
+drift at all steps; here it does at large ones, where it is unstable. Keeps |q| = 1 to round-off without normalisation.
 """
 
 from ..compiling import inlined
@@ -33,4 +33,4 @@ def on_step(q, spin, torque, inertia, dt):
 def advance(q, spin, torque, inertia, dt):
     _, on = on_step(q, spin, torque, inertia, dt)
     w = 2.0 * on[0] - spin[3], 2.0 * on[1] - spin[4], 2.0 * on[2] - spin[5]
-    return turned(q, (dt * w[0], dt * w[1], dt * w[2])), pushed(q, (spin[0], spin[1], spin[2]), torque, dt) + w
+    return turned(q, w, dt), pushed(q, (spin[0], spin[1], spin[2]), torque, dt) + w

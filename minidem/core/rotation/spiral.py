@@ -35,7 +35,7 @@ def start(q, omega, torque, inertia, dt):
 @inlined
 def advance(q, omega, torque, inertia, dt):
     omega = ssprk3(omega, torque, inertia, dt)
-    return turned(q, (dt * omega[0], dt * omega[1], dt * omega[2])), omega
+    return turned(q, omega, dt), omega
 
 
 @inlined

@@ -22,8 +22,8 @@ def start(q, omega, torque, inertia, dt):
 def advance(q, omega, torque, inertia, dt):
     rate = acceleration(omega, torque, inertia)
     h = 0.5 * dt * dt
-    q = turned(q, (dt * omega[0], dt * omega[1], dt * omega[2]))
-    q = turned(q, (h * rate[0], h * rate[1], h * rate[2]))
+    q = turned(q, omega, dt)
+    q = turned(q, rate, h)
     return q, ssprk3(omega, torque, inertia, dt)
 
 
