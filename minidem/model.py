@@ -1,5 +1,6 @@
 """From a scenario to what is simulated: clumps with their masses, placed bodies, walls, moduli and the time step."""
 
+import math
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
 
@@ -11,11 +12,13 @@ from .clump import Clump, make_clump, read_mesh_moments
 from .core.neighbours import candidates
 from .core.state import Bodies, Shapes, Walls
 from .errors import InputError, ScenarioError
+from .packing import packed_poses
 from .placement import Streams, random_directions, random_poses
-from .scenario import Material, Scenario
+from .scenario import MAX_COUNT, Material, Scenario
 
 Array = NDArray[np.float64]
 TOUCHING = 1e-9  # an overlap of less than this part of the radii is round-off, not an error
+PRESSED = 0.3  # bodies packed to a fraction may overlap by this part of the smaller radius; see test_packing.py
 
 
 @dataclass(frozen=True)
@@ -99,10 +102,10 @@ def build_model(scenario: Scenario, source: str = "") -> Model:
 
     species = [names.index(body.clump) for body in scenario.body]
     speed, spin = [0.0] * len(species), [0.0] * len(species)
-    for group in scenario.place:
-        species += [names.index(group.clump)] * group.count
-        speed += [group.speed] * group.count
-        spin += [group.spin] * group.count
+    for group, count in zip(scenario.place, body_counts(scenario, clumps, source), strict=True):
+        species += [names.index(group.clump)] * count
+        speed += [group.speed] * count
+        spin += [group.spin] * count
     kind = np.array(species, dtype=np.int64)
 
     streams = Streams.of(scenario.seed)
@@ -115,8 +118,14 @@ def build_model(scenario: Scenario, source: str = "") -> Model:
         velocity[b], angular_velocity[b] = body.velocity, body.angular_velocity
 
     axes = np.array([clump.principal_axes for clump in clumps])[kind]
-    if len(kind) > exact:
+    packed = any(group.packing_fraction is not None for group in scenario.place)
+    if packed:
         assert scenario.domain.box is not None  # the scenario's own check
+        fixed = (position[:exact], quaternions.product(orientation[:exact], axes[:exact]))
+        position, turned = packed_poses(kind, clumps, fixed, scenario.domain.box, shapes, walls, streams)
+        orientation[exact:] = quaternions.product(turned, quaternions.conjugate(axes))[exact:]
+    elif len(kind) > exact:
+        assert scenario.domain.box is not None
         reach = np.array([clump.bounding_radius for clump in clumps])[kind]
         fixed = (position[:exact], quaternions.product(orientation[:exact], axes[:exact]))
         position, turned, placed = random_poses(kind, reach, fixed, scenario.domain.box, shapes, walls, streams)
@@ -139,10 +148,29 @@ def build_model(scenario: Scenario, source: str = "") -> Model:
         dt=dt,
         steps=scenario.steps(dt, source),
     )
-    overlaps = initial_overlaps(model, exact, len(BOX_WALLS) if scenario.domain.box else 0)
+    overlaps = initial_overlaps(model, exact, len(BOX_WALLS) if scenario.domain.box else 0, PRESSED if packed else 0.0)
     if overlaps:
         raise ScenarioError([f"{source}: {line}" for line in overlaps])
     return model
+
+
+def body_counts(scenario: Scenario, clumps: list[Clump], source: str) -> list[int]:
+    """How many bodies each [[place]] has: its count, or what fills its fraction of the box."""
+    volume = {clump.name: clump.volume for clump in clumps}
+    room = math.prod(scenario.domain.box or ())
+    counts, errors = [], []
+    for g, group in enumerate(scenario.place):
+        wanted = float(group.count or 0)
+        if group.packing_fraction is not None:
+            wanted = group.packing_fraction * room / volume[group.clump]
+        if 0.5 <= wanted <= MAX_COUNT:
+            counts.append(max(1, round(wanted)))
+        else:
+            rule = f"gives {wanted:.3g} bodies, but must give 1 to {MAX_COUNT}"
+            errors.append(f"{source}: place[{g}].packing_fraction: {rule}; change domain.box or the size of the clump")
+    if errors:
+        raise ScenarioError(errors)
+    return counts
 
 
 def effective_moduli(materials: list[Material]) -> Array:
@@ -177,13 +205,19 @@ def walls_of(scenario: Scenario, materials: list[str]) -> Walls:
     )
 
 
-def initial_overlaps(model: Model, exact: int, boxed: int) -> list[str]:
+def smaller_radius(total: Array, reduced: Array) -> Array:
+    """Of two spheres, from the sum r1 + r2 of their radii and from r1 r2 / (r1 + r2)."""
+    return total / 2 - np.sqrt(np.maximum(total**2 / 4 - reduced * total, 0.0))
+
+
+def initial_overlaps(model: Model, exact: int, boxed: int, pressed: float = 0.0) -> list[str]:
     """What touches at the start, a line a pair of bodies or a body and a wall: which, and by how much.
 
-    The first `exact` bodies are the scenario's [[body]] entries, the first `boxed` walls are those of the box.
+    The first `exact` bodies are the scenario's [[body]] entries, the first `boxed` walls are those of the box. The other
+    bodies may overlap by `pressed` smaller radii; where it is above zero, one line tells of all that overlap by more.
     """
     bodies = model.bodies()
-    near = candidates(bodies, model.shapes, model.walls, model.modulus, 0.0)
+    near = candidates(bodies, model.shapes, model.walls, np.ones_like(model.modulus), 0.0)
     owner = near.body[near.sphere_owner]
     centre = quaternions.rotated(bodies.orientation.T[owner], near.sphere_centre.T) + bodies.position.T[owner]
 
@@ -191,17 +225,28 @@ def initial_overlaps(model: Model, exact: int, boxed: int) -> list[str]:
         return f"body[{b}]" if b < exact else f"placed body {b - exact}"
 
     deepest: dict[tuple[int, str], float] = {}
+    beyond: list[float] = []  # overlaps of packed bodies, in smaller radii
+
     i, j = near.pair
-    gaps = np.linalg.norm(centre[i] - centre[j], axis=1) - near.pair_reach
-    for gap, reach, a, b in zip(gaps, near.pair_reach, owner[i], owner[j], strict=True):
-        if gap < -TOUCHING * reach:
-            key = (int(a), f"overlaps {named(int(b))}")
-            deepest[key] = max(deepest.get(key, 0.0), -gap)
+    depth = near.pair_reach - np.linalg.norm(centre[i] - centre[j], axis=1)
+    radius = smaller_radius(near.pair_reach, (0.75 * near.pair_stiffness) ** 2)  # the modulus is one
+    packed = (pressed > 0) & (owner[j] >= exact)
+    beyond += list((depth / radius)[packed & ~(depth <= pressed * radius)])  # also NaN
+    for p in np.flatnonzero(~packed & (depth > TOUCHING * near.pair_reach)):
+        key = (int(owner[i[p]]), f"overlaps {named(int(owner[j[p]]))}")
+        deepest[key] = max(deepest.get(key, 0.0), depth[p])
+
     i, w = near.wall
-    heights = np.einsum("ij,ij->i", centre[i] - model.walls.point.T[w], model.walls.normal.T[w])
-    for height, radius, b, wall in zip(heights, near.wall_reach, owner[i], w, strict=True):
-        if height < radius * (1 - TOUCHING):
-            barrier = f"the box at {BOX_WALLS[wall]}" if wall < boxed else f"wall[{wall - boxed}]"
-            key = (int(b), f"reaches beyond {barrier}")
-            deepest[key] = max(deepest.get(key, 0.0), radius - height)
-    return [f"{named(b)}: {what} by {depth:.3g} m at the start; move it" for (b, what), depth in sorted(deepest.items())]
+    depth = near.wall_reach - np.einsum("ij,ij->i", centre[i] - model.walls.point.T[w], model.walls.normal.T[w])
+    packed = (pressed > 0) & (owner[i] >= exact)
+    beyond += list((depth / near.wall_reach)[packed & ~(depth <= pressed * near.wall_reach)])
+    for p in np.flatnonzero(~packed & (depth > TOUCHING * near.wall_reach)):
+        barrier = f"the box at {BOX_WALLS[w[p]]}" if w[p] < boxed else f"wall[{w[p] - boxed}]"
+        key = (int(owner[i[p]]), f"reaches beyond {barrier}")
+        deepest[key] = max(deepest.get(key, 0.0), depth[p])
+
+    lines = [f"{named(b)}: {what} by {depth:.3g} m at the start; move it" for (b, what), depth in sorted(deepest.items())]
+    if beyond:
+        rule = f"{len(beyond)} contacts of packed bodies are deeper than {pressed} radii, the deepest {max(beyond):.3g}"
+        lines.append(f"place: {rule}; lower packing_fraction or enlarge domain.box")
+    return lines

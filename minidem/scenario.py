@@ -25,6 +25,7 @@ Loc = tuple[str | int, ...]  # where a value is: ("body", 2, "position")
 MAX_FILE_BYTES = 16 * 1024**2
 MAX_STEPS = 10**15
 MAX_COUNT = 10**7  # bodies of one [[place]], frames, energy rows
+MAX_PACKING = 0.75  # the densest there is, of equal spheres, has 0.7405
 
 
 # --- values and places as text ------------------------------------------------------------------------------
@@ -297,8 +298,11 @@ class ClumpSpec(Table):
 
 
 class Place(Table):
+    """Bodies at random places: so many, without overlap, or so dense that they press on each other."""
+
     clump: Text
-    count: Count
+    count: Annotated[int | None, PlainValidator(_whole(1, MAX_COUNT))] = None
+    packing_fraction: Annotated[float | None, PlainValidator(_above(0, below=MAX_PACKING))] = None  # volume over the box's
     speed: NotNegative = 0.0  # m/s, in a random direction
     spin: NotNegative = 0.0  # rad/s, about a random axis
 
@@ -638,8 +642,26 @@ def _joint_errors(data: Mapping[str, Any], wrong: set[Loc]) -> Iterator[tuple[Lo
             yield ("domain", "material"), "required with a box, but missing: the material of its walls"
         if "box" not in domain and isinstance(place, list) and place:
             yield ("place",), "random placement needs a box; add one to [domain] or use [[body]]"
+    yield from _place_errors(data, wrong)
     if place == [] and body == []:
         yield ("body",), "there is nothing to simulate; add at least one [[body]] or [[place]]"
+
+
+def _place_errors(data: Mapping[str, Any], wrong: set[Loc]) -> Iterator[tuple[Loc, str]]:
+    total, packed = 0.0, 0
+    for loc, place in _tables(data):
+        if loc[0] != "place":
+            continue
+        here = (*loc, "packing_fraction")
+        if "packing_fraction" not in place:
+            if "count" not in place:
+                yield (*loc, "count"), "required, but missing; give a count or a packing_fraction"
+        elif "count" in place:
+            yield here, "give a count or a packing_fraction, not both"
+        elif here not in wrong:
+            total, packed = total + place["packing_fraction"], packed + 1
+            if packed > 1 and total >= MAX_PACKING:
+                yield here, f"the fractions up to here must add up to less than {MAX_PACKING}, got {total:.6g}; lower some"
 
 
 def _clump_errors(loc: Loc, clump: Mapping[str, Any], wrong: set[Loc]) -> Iterator[tuple[Loc, str]]:

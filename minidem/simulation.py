@@ -125,7 +125,8 @@ class Result:
 
 def compiled_mark(scenario: Scenario) -> Path:
     """A file that exists when the kernels that the scenario needs are in the disk cache."""
-    kernels = scenario.integrator.rotation + ("-place" if scenario.place else "")
+    packed = any(group.packing_fraction is not None for group in scenario.place)
+    kernels = scenario.integrator.rotation + ("-pack" if packed else "-place" if scenario.place else "")
     return cache_directory() / f"{kernels}.compiled"
 
 
