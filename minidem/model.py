@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from . import quaternions
 from .clump import Clump, make_clump, read_mesh_moments
 from .core.neighbours import candidates
-from .core.state import Bodies, Shapes, Walls
+from .core.state import Bodies, Shapes, Walls, inertia_rows, padded
 from .errors import InputError, ScenarioError
 from .packing import packed_poses
 from .placement import Streams, random_directions, random_poses
@@ -56,12 +56,12 @@ class Model:
         return Bodies(
             position=rows(self.position),
             velocity=rows(self.velocity),
-            orientation=rows(orientation),
-            spin=rows(omega),
+            orientation=padded(rows(orientation), [1.0, 0.0, 0.0, 0.0]),
+            spin=padded(rows(omega), np.zeros(3)),
             force=np.zeros((3, n)),
-            torque=np.zeros((3, n)),
+            torque=padded(np.zeros((3, n)), np.zeros(3)),
             mass=self.mass,
-            inertia=rows(inertia),
+            inertia=padded(inertia_rows(rows(inertia)), [1.0] * 6 + [0.0] * 3),
             reach=np.array([clump.bounding_radius for clump in self.clumps])[self.species],
             swing=np.array(swing)[self.species],
             shape=self.species,

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from .clump import Clump
 from .core.neighbours import candidates, next_skin
 from .core.packing import TURNING, relax
-from .core.state import Bodies, Shapes, Walls
+from .core.state import Bodies, Shapes, Walls, inertia_rows
 from .placement import Streams, random_orientations
 
 Array = NDArray[np.float64]
@@ -84,7 +84,7 @@ def random_start(
         force=np.zeros((3, n)),
         torque=np.zeros((3, n)),
         mass=size,
-        inertia=np.ascontiguousarray((size[:, None] * gyration).T),
+        inertia=inertia_rows((size[:, None] * gyration).T),
         reach=np.array([clump.bounding_radius for clump in clumps])[shape],
         swing=np.array(swing)[shape],
         shape=shape,

@@ -44,7 +44,7 @@ class Simulation:
         self.elastic = contact_forces(self.bodies, model.walls, self._near)  # J
         start = self._observables(self.bodies.velocity, self.bodies.orientation, self.bodies.spin)
         self.initial_energy = start["total"]  # J, exact: of the state before it is staggered
-        kept = np.zeros((self._rotation.values, len(model.species)))
+        kept = np.zeros((self._rotation.values, self.bodies.spin.shape[1]))
         kept[:3] = self.bodies.spin
         self.bodies = self.bodies._replace(spin=kept)
         half_back(self._rotation.start, self.bodies, model.gravity, model.dt)
@@ -94,6 +94,8 @@ class Simulation:
     def frame(self) -> Frame:
         """On step, whatever is staggered."""
         velocity, orientation, omega = self._on_step_motion()
+        n = len(self.model.species)
+        orientation, omega = orientation[:, :n], omega[:, :n]
         axes = np.array([clump.principal_axes for clump in self.model.clumps])[self.model.species]
         return Frame(
             position=self.bodies.position.T.copy(),

@@ -65,7 +65,7 @@ def _loop_over_bodies(values):
     Each row is a variable of its own, and there are no branches: LLVM turns such a loop into vector lanes, as it does not
     with two-dimensional indices. The text is written here because the number of rows differs between schemes.
     """
-    arrays = {"orientation": 4, "spin": values, "torque": 3, "inertia": 3}
+    arrays = {"orientation": 4, "spin": values, "torque": 3, "inertia": 9}
     rows = [f"    {name}{c} = {name}[{c}]" for name, count in arrays.items() for c in range(count)]
     tuples = {name: "(" + ", ".join(f"{name}{c}[b]" for c in range(count)) + ")" for name, count in arrays.items()}
     return "\n".join(

@@ -38,45 +38,56 @@ def arm_of(place, s, position, b):
 @kernel
 def contact_forces(bodies, walls, near):
     """Set force and torque of every body from the candidates; return the elastic energy (J)."""
+    # Arrays by themselves: reaching into a tuple in a loop counts references, which takes longer than a contact.
     position, orientation, load, place, owner = bodies.position, bodies.orientation, near.load, near.place, near.sphere_owner
+    body, centre = near.body, near.sphere_centre
+    pair, pair_reach, pair_stiffness = near.pair, near.pair_reach, near.pair_stiffness
+    wall, wall_reach, wall_stiffness, point, normal = (
+        near.wall,
+        near.wall_reach,
+        near.wall_stiffness,
+        walls.point,
+        walls.normal,
+    )
+    force_on, torque_on = bodies.force, bodies.torque
     s = 0
-    for k in range(near.body.size):
-        b = near.body[k]
+    for k in range(body.size):
+        b = body[k]
         rotation = matrix((orientation[0, b], orientation[1, b], orientation[2, b], orientation[3, b]))
         while s < owner.size and owner[s] == k:
-            place[0, s], place[1, s], place[2, s] = carried(position, b, rotation, near.sphere_centre, s)
+            place[0, s], place[1, s], place[2, s] = carried(position, b, rotation, centre, s)
             s += 1
         for c in range(6):
             load[c, k] = 0.0
 
     elastic = 0.0
-    for p in range(near.pair_reach.size):
-        i, j = near.pair[0, p], near.pair[1, p]
+    for p in range(pair_reach.size):
+        i, j = pair[0, p], pair[1, p]
         dx, dy, dz = place[0, i] - place[0, j], place[1, i] - place[1, j], place[2, i] - place[2, j]
         squared = dx * dx + dy * dy + dz * dz
-        reach = near.pair_reach[p]
+        reach = pair_reach[p]
         if squared < reach * reach:
             distance = math.sqrt(squared)
-            force, energy = hertz(near.pair_stiffness[p], reach - distance)
+            force, energy = hertz(pair_stiffness[p], reach - distance)
             elastic += energy
             f = force / distance
             on_i, on_j = (f * dx, f * dy, f * dz), (-f * dx, -f * dy, -f * dz)
-            push(load, owner[i], arm_of(place, i, position, near.body[owner[i]]), on_i)
-            push(load, owner[j], arm_of(place, j, position, near.body[owner[j]]), on_j)
+            push(load, owner[i], arm_of(place, i, position, body[owner[i]]), on_i)
+            push(load, owner[j], arm_of(place, j, position, body[owner[j]]), on_j)
 
-    for p in range(near.wall_reach.size):
-        i, w = near.wall[0, p], near.wall[1, p]
-        overlap = near.wall_reach[p] - height(walls, w, place, i)
+    for p in range(wall_reach.size):
+        i, w = wall[0, p], wall[1, p]
+        overlap = wall_reach[p] - height(point, normal, w, place, i)
         if overlap > 0.0:
-            force, energy = hertz(near.wall_stiffness[p], overlap)
+            force, energy = hertz(wall_stiffness[p], overlap)
             elastic += energy
-            inward = (force * walls.normal[0, w], force * walls.normal[1, w], force * walls.normal[2, w])
-            push(load, owner[i], arm_of(place, i, position, near.body[owner[i]]), inward)
+            inward = (force * normal[0, w], force * normal[1, w], force * normal[2, w])
+            push(load, owner[i], arm_of(place, i, position, body[owner[i]]), inward)
 
-    for k in range(near.body.size):
-        b = near.body[k]
+    for k in range(body.size):
+        b = body[k]
         rx, ry, rz = matrix((orientation[0, b], orientation[1, b], orientation[2, b], orientation[3, b]))
         for c in range(3):
-            bodies.force[c, b] = load[c, k]
-            bodies.torque[c, b] = rx[c] * load[3, k] + ry[c] * load[4, k] + rz[c] * load[5, k]
+            force_on[c, b] = load[c, k]
+            torque_on[c, b] = rx[c] * load[3, k] + ry[c] * load[4, k] + rz[c] * load[5, k]
     return elastic

@@ -11,7 +11,7 @@ def apart(place, i, other, j):
 
 
 @inlined
-def height(walls, w, place, i):
+def height(point, normal, w, place, i):
     """Of column i above wall w (m)."""
-    x, y, z = place[0, i] - walls.point[0, w], place[1, i] - walls.point[1, w], place[2, i] - walls.point[2, w]
-    return x * walls.normal[0, w] + y * walls.normal[1, w] + z * walls.normal[2, w]
+    x, y, z = place[0, i] - point[0, w], place[1, i] - point[1, w], place[2, i] - point[2, w]
+    return x * normal[0, w] + y * normal[1, w] + z * normal[2, w]

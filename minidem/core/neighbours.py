@@ -18,6 +18,7 @@ from .state import Candidates
 # Lists are made so as to last about this many steps: older lists have more candidates to go through,
 # younger ones are made more often.
 STEPS_PER_LIST = 100
+FEW = 100  # bodies: below, looking at every pair is faster than making a grid
 SMALLEST_SKIN, LARGEST_SKIN = 0.02, 0.5  # in mean bounding radii
 
 
@@ -63,6 +64,14 @@ def bounds(values):
 def near_bodies(position, reach, skin):
     """(2, p) pairs a < b of bodies whose bounding spheres are closer than the skin, in ascending order."""
     n = reach.size
+    pairs, count = np.empty((2, 4 * n + 16), np.int64), 0
+    if n <= FEW:
+        for i in range(n):
+            for j in range(i + 1, n):
+                if apart(position, i, position, j) < (reach[i] + reach[j] + skin) ** 2:
+                    pairs = appended(pairs, count, i, j)
+                    count += 1
+        return sorted_pairs(pairs, count, n)
     smallest, largest = bounds(reach)
     finest = 2.0 * smallest + skin
     level = np.empty(n, np.int64)
@@ -97,7 +106,6 @@ def near_bodies(position, reach, skin):
         member[fill[slot[i]]] = i
         fill[slot[i]] += 1
 
-    pairs, count = np.empty((2, 4 * n + 16), np.int64), 0
     for i in range(n):
         for coarser in range(level[i], in_level.size):
             if in_level[coarser] == 0:
@@ -116,11 +124,7 @@ def near_bodies(position, reach, skin):
                                 continue
                             if coarser == level[i] and j <= i:
                                 continue
-                            dx = position[0, i] - position[0, j]
-                            dy = position[1, i] - position[1, j]
-                            dz = position[2, i] - position[2, j]
-                            limit = reach[i] + reach[j] + skin
-                            if dx * dx + dy * dy + dz * dz < limit * limit:
+                            if apart(position, i, position, j) < (reach[i] + reach[j] + skin) ** 2:
                                 pairs = appended(pairs, count, min(i, j), max(i, j))
                                 count += 1
     return sorted_pairs(pairs, count, n)
@@ -129,14 +133,17 @@ def near_bodies(position, reach, skin):
 @kernel
 def candidates(bodies, shapes, walls, modulus, skin):
     """The lists of spheres that may touch while nothing moves more than half the skin."""
-    position, orientation, reach = bodies.position, bodies.orientation, bodies.reach
+    # Arrays by themselves: reaching into a tuple in a loop counts references, which takes longer than a distance.
+    position, orientation, reach, shape = bodies.position, bodies.orientation, bodies.reach, bodies.shape
+    first, centre, radius_of, material_of = shapes.first, shapes.centre, shapes.radius, shapes.material
+    point, normal, wall_material = walls.point, walls.normal, walls.material
     n = reach.size
     near = near_bodies(position, reach, skin)
 
     near_wall, wall_count = np.empty((2, 16), np.int64), 0  # body, wall
     for b in range(n):
-        for w in range(walls.material.size):
-            if height(walls, w, position, b) < reach[b] + skin:
+        for w in range(normal.shape[1]):
+            if height(point, normal, w, position, b) < reach[b] + skin:
                 near_wall = appended(near_wall, wall_count, b, w)
                 wall_count += 1
 
@@ -150,18 +157,16 @@ def candidates(bodies, shapes, walls, modulus, skin):
     offset = np.empty(n + 1, np.int64)
     offset[0] = 0
     for b in range(n):
-        shape = bodies.shape[b]
-        offset[b + 1] = offset[b] + (shapes.first[shape + 1] - shapes.first[shape] if wanted[b] else 0)
+        offset[b + 1] = offset[b] + (first[shape[b] + 1] - first[shape[b]] if wanted[b] else 0)
     total = offset[n]
     place, radius, template = np.empty((3, total)), np.empty(total), np.empty(total, np.int64)
     owner = np.empty(total, np.int64)
     for b in range(n):
         rotation = matrix((orientation[0, b], orientation[1, b], orientation[2, b], orientation[3, b]))
-        first = shapes.first[bodies.shape[b]]
         for i in range(offset[b], offset[b + 1]):
-            t = first + i - offset[b]
-            place[0, i], place[1, i], place[2, i] = carried(position, b, rotation, shapes.centre, t)
-            radius[i], template[i], owner[i] = shapes.radius[t], t, b
+            t = first[shape[b]] + i - offset[b]
+            place[0, i], place[1, i], place[2, i] = carried(position, b, rotation, centre, t)
+            radius[i], template[i], owner[i] = radius_of[t], t, b
 
     used = np.zeros(total, np.bool_)
     pairs, pair_count = np.empty((2, 64), np.int64), 0
@@ -187,7 +192,7 @@ def candidates(bodies, shapes, walls, modulus, skin):
     for p in range(wall_count):
         b, w = near_wall[0, p], near_wall[1, p]
         for i in range(offset[b], offset[b + 1]):
-            if height(walls, w, place, i) < radius[i] + skin:
+            if height(point, normal, w, place, i) < radius[i] + skin:
                 touching = appended(touching, touching_count, i, w)
                 touching_count += 1
                 used[i] = True
@@ -212,7 +217,7 @@ def candidates(bodies, shapes, walls, modulus, skin):
                 body[k] = owner[i]
             sphere_owner[kept[i]] = k
             for c in range(3):
-                sphere_centre[c, kept[i]] = shapes.centre[c, template[i]]
+                sphere_centre[c, kept[i]] = centre[c, template[i]]
 
     pair = np.empty((2, pair_count), np.int64)
     pair_reach, pair_stiffness = np.empty(pair_count), np.empty(pair_count)
@@ -220,7 +225,7 @@ def candidates(bodies, shapes, walls, modulus, skin):
         i, j = pairs[0, p], pairs[1, p]
         pair[0, p], pair[1, p] = kept[i], kept[j]
         pair_reach[p] = radius[i] + radius[j]
-        e = modulus[shapes.material[bodies.shape[owner[i]]], shapes.material[bodies.shape[owner[j]]]]
+        e = modulus[material_of[shape[owner[i]]], material_of[shape[owner[j]]]]
         pair_stiffness[p] = 4.0 / 3.0 * e * math.sqrt(radius[i] * radius[j] / (radius[i] + radius[j]))
     wall = np.empty((2, touching_count), np.int64)
     wall_reach, wall_stiffness = np.empty(touching_count), np.empty(touching_count)
@@ -228,13 +233,14 @@ def candidates(bodies, shapes, walls, modulus, skin):
         i, w = touching[0, p], touching[1, p]
         wall[0, p], wall[1, p] = kept[i], w
         wall_reach[p] = radius[i]
-        e = modulus[shapes.material[bodies.shape[owner[i]]], walls.material[w]]
+        e = modulus[material_of[shape[owner[i]]], wall_material[w]]
         wall_stiffness[p] = 4.0 / 3.0 * e * math.sqrt(radius[i])
 
+    force, torque = bodies.force, bodies.torque
     for c in range(3):
         for b in range(n):  # bodies that left the lists feel nothing until they are on them again
-            bodies.force[c, b] = 0.0
-            bodies.torque[c, b] = 0.0
+            force[c, b] = 0.0
+            torque[c, b] = 0.0
     return Candidates(
         body,
         sphere_owner,
@@ -262,13 +268,13 @@ def outdated(bodies, near):
     turn by alpha, and |dq| = 2 sin(alpha/4).
     """
     x, q, x0, q0 = bodies.position, bodies.orientation, near.old_position, near.old_orientation
-    half = 0.5 * near.skin
+    half, swing = 0.5 * near.skin, bodies.swing
     beyond = 0
-    for b in range(bodies.swing.size):
+    for b in range(swing.size):
         dx, dy, dz = x[0, b] - x0[0, b], x[1, b] - x0[1, b], x[2, b] - x0[2, b]
         d0, d1, d2, d3 = q[0, b] - q0[0, b], q[1, b] - q0[1, b], q[2, b] - q0[2, b], q[3, b] - q0[3, b]
         shift = math.sqrt(dx * dx + dy * dy + dz * dz)
-        turn = 2.0 * bodies.swing[b] * math.sqrt(d0 * d0 + d1 * d1 + d2 * d2 + d3 * d3)
+        turn = 2.0 * swing[b] * math.sqrt(d0 * d0 + d1 * d1 + d2 * d2 + d3 * d3)
         beyond += not (shift + turn <= half)  # also true of a NaN
     return beyond > 0
 

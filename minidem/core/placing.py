@@ -65,7 +65,7 @@ def stand(crowd, b):
 def clear_of_walls(crowd, b, walls):
     for i in range(crowd.offset[b], crowd.offset[b + 1]):
         for w in range(walls.material.size):
-            if height(walls, w, crowd.place, i) < crowd.radius[i]:
+            if height(walls.point, walls.normal, w, crowd.place, i) < crowd.radius[i]:
                 return False
     return True
 

@@ -4,16 +4,32 @@ from typing import NamedTuple
 
 import numpy as np
 
+LANES = 8  # bodies that are rotated together: vector lanes, twice
+
+
+def padded(rows, fill):
+    """`rows` (k, n) with columns `fill` (k,) added until their number is a multiple of LANES: no lane stays empty."""
+    spare = -rows.shape[1] % LANES
+    return np.hstack([rows, np.repeat(np.asarray(fill, float)[:, None], spare, axis=1)])
+
+
+def inertia_rows(moments):
+    """(9, n) from the principal moments (3, n): I_k, 1/I_k, (I_y - I_z)/I_x, (I_z - I_x)/I_y, (I_x - I_y)/I_z."""
+    x, y, z = moments
+    return np.array([x, y, z, 1 / x, 1 / y, 1 / z, (y - z) / x, (z - x) / y, (x - y) / z])
+
 
 class Bodies(NamedTuple):
+    """n bodies. What the rotational integrators work on has m >= n columns, see `padded`; the last m - n are at rest."""
+
     position: np.ndarray  # (3, n) of the centre of mass, world, m, at step n
     velocity: np.ndarray  # (3, n) world, m/s, at step n - 1/2
-    orientation: np.ndarray  # (4, n) w, x, y, z, principal axes -> world, at step n
-    spin: np.ndarray  # (k, n) what the rotational integrator keeps, k >= 3, see rotation/__init__.py
+    orientation: np.ndarray  # (4, m) w, x, y, z, principal axes -> world, at step n
+    spin: np.ndarray  # (k, m) what the rotational integrator keeps, k >= 3, see rotation/__init__.py
     force: np.ndarray  # (3, n) of the contacts, world, N, at step n
-    torque: np.ndarray  # (3, n) of the contacts, principal axes, N m, at step n
+    torque: np.ndarray  # (3, m) of the contacts, principal axes, N m, at step n
     mass: np.ndarray  # (n,) kg
-    inertia: np.ndarray  # (3, n) principal moments, kg m^2
+    inertia: np.ndarray  # (9, m) principal moments, kg m^2, and what inertia_rows makes of them
     reach: np.ndarray  # (n,) radius of the bounding sphere around the centre of mass, m
     swing: np.ndarray  # (n,) largest distance of a sphere's centre from the centre of mass, m
     shape: np.ndarray  # (n,) int64, index into Shapes
@@ -53,7 +69,7 @@ class Candidates(NamedTuple):
     skin: float  # m
     age: np.ndarray  # (1,) int64, steps since the lists were made
     old_position: np.ndarray  # (3, n) Bodies.position when the lists were made
-    old_orientation: np.ndarray  # (4, n)
+    old_orientation: np.ndarray  # (4, m)
     # room for one force evaluation
     place: np.ndarray  # (3, s) centres of the spheres, world, m
     load: np.ndarray  # (6, a) force and torque on each listed body, world

@@ -8,10 +8,11 @@ from .neighbours import candidates, next_skin, outdated
 @inlined
 def kick_and_drift(bodies, gravity, dt):
     """v(n+1/2) = v(n-1/2) + dt a(n);  x(n+1) = x(n) + dt v(n+1/2)"""
+    mass = bodies.mass
     for c in range(3):
         x, v, f, g = bodies.position[c], bodies.velocity[c], bodies.force[c], gravity[c]
-        for b in range(bodies.mass.size):
-            v[b] += dt * (f[b] / bodies.mass[b] + g)
+        for b in range(mass.size):
+            v[b] += dt * (f[b] / mass[b] + g)
             x[b] += dt * v[b]
 
 

@@ -14,6 +14,7 @@ from ..core.compiling import in_this_process, inlined
 from ..core.quaternion import unit
 from ..core.rotation.loading import rotation
 from ..core.rotation.registry import SCHEMES
+from ..core.state import inertia_rows
 from ._spiral_errors import CASE
 
 Array = NDArray[np.float64]
@@ -76,7 +77,7 @@ def stepper(integrator: str, normalised: bool | None = None) -> Callable[[int, i
 
     compiled = in_this_process(loop)
     omega = (*CASE.omega[:, 0], *[0.0] * (scheme.values - 3))
-    body = (tuple(CASE.orientation[:, 0]), omega, (0.5, 0.0, 0.0), tuple(CASE.inertia[:, 0]))
+    body = (tuple(CASE.orientation[:, 0]), omega, (0.5, 0.0, 0.0), tuple(inertia_rows(CASE.inertia)[:, 0]))
 
     def run(rounds: int, steps: int, dt: float) -> None:
         compiled(rounds, steps, *body, dt)
@@ -98,7 +99,9 @@ BODIES = 1000  # not a power of two: rows at such distances would share the same
 def many_bodies_stepper(integrator: str) -> Callable[[int, float], None]:
     """A function (steps, dt) that moves BODIES bodies by the kernels that a simulation uses."""
     scheme = rotation(integrator)
-    q, inertia, torque = (np.repeat(v, BODIES, axis=1) for v in (CASE.orientation, CASE.inertia, [[0.5], [0.0], [0.0]]))
+    q, inertia, torque = (
+        np.repeat(v, BODIES, axis=1) for v in (CASE.orientation, inertia_rows(CASE.inertia), [[0.5], [0.0], [0.0]])
+    )
     spin = np.zeros((scheme.values, BODIES))
     spin[:3] = CASE.omega
     repeated(scheme.starts, 1, q, spin, torque, inertia, 1e-6)

@@ -12,6 +12,7 @@ from scipy.optimize import brentq
 from ..core.compiling import internal, kernel
 from ..core.rotation.loading import rotation
 from ..core.rotation.registry import SCHEMES
+from ..core.state import inertia_rows
 from ..errors import InputError, unknown_name
 from .cases import CASES, Case
 from .motion import Motion
@@ -81,20 +82,15 @@ def integrated(case: Case, integrator: str, dt: float, end: float | None = None,
     scheme = rotation(integrator)
     steps, dt = steps_and_dt(case.end if end is None else end, dt)
     milestones = np.unique(np.linspace(0, steps, min(max(samples, 2), steps + 1)).round().astype(np.int64))
-    q, inertia = case.orientation.copy(), case.inertia
-    spin = np.zeros((scheme.values, inertia.shape[1]))
+    q, inertia = case.orientation.copy(), inertia_rows(case.inertia)
+    spin, torque = np.zeros((scheme.values, inertia.shape[1])), np.zeros_like(case.inertia)
     spin[:3] = case.omega
-    torque, seen_q, seen_spin, seen_torque = (
-        np.zeros_like(inertia),
-        np.empty_like(q),
-        np.empty_like(spin),
-        np.zeros_like(inertia),
-    )
+    seen_q, seen_spin, seen_torque = np.empty_like(q), np.empty_like(spin), np.zeros_like(torque)
     torque_at = pointer(case.torque)
     begin(dt, scheme.starts, scheme.start_times, scheme.foresee, torque_at, q, spin, torque, inertia, seen_q, seen_spin)
     # In parts, between which an interrupt is heard.
     stops = np.union1d(milestones, np.arange(0, steps, PART))
-    out_q, out_omega = np.empty((len(stops), *q.shape)), np.empty((len(stops), *inertia.shape))
+    out_q, out_omega = np.empty((len(stops), *q.shape)), np.empty((len(stops), *case.inertia.shape))
     n, first = 0, 0
     for last in (*np.searchsorted(stops, np.arange(PART, steps, PART)), len(stops)):
         march(

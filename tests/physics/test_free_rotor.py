@@ -8,6 +8,7 @@ from numba import njit
 
 from minidem.core.rotation.free_rotor import advance, on_step, start
 from minidem.core.rotation.registry import SCHEMES
+from minidem.core.state import inertia_rows
 
 Extended = np.longdouble
 pytestmark = pytest.mark.skipif(np.finfo(Extended).eps > 1e-18, reason="the reference needs a longer float than double")
@@ -29,7 +30,7 @@ def moved(q, omega, torque, inertia, dt, steps, first, last):
 
 
 def integrated(inertia, omega, dt, steps, torque=NO_TORQUE, first=0, last=10**9, q=UNIT):
-    inertia, omega, torque, q = (tuple(float(x) for x in v) for v in (inertia, omega, torque, q))
+    inertia, omega, torque, q = (tuple(float(x) for x in v) for v in (inertia_rows(inertia), omega, torque, q))
     q, omega, rest = moved(q, omega, torque, inertia, float(dt), steps, first, last)
     assert rest == REST
     return np.array(q), np.array(omega)
@@ -193,7 +194,7 @@ def test_changing_the_step_keeps_time():
         return q, (spin[0], spin[1], spin[2])
 
     q, w = reference([inertia], [omega], 8.0)
-    result = changing(UNIT, tuple(map(float, omega)), tuple(map(float, inertia)))
+    result = changing(UNIT, tuple(map(float, omega)), tuple(map(float, inertia_rows(inertia))))
     assert max(distance(tuple(map(np.array, result)), (q[0], w[0]))) < 1e-14
 
 

@@ -6,10 +6,11 @@ A scheme is three functions of one body, each ``(q, spin, torque, inertia, dt) -
 ``advance``  from step n to step n + 1 with the torque at n;
 ``on_step``  q and the body-frame angular velocity at n, for energies and output; needs the torque at n.
 
-q is (w, x, y, z), body -> world. `torque` (N m) and `inertia` (kg m^2) are in the principal-axis body frame. `spin` is what
-the scheme keeps from step to step: a body-frame angular velocity (rad/s) or, where its file says so, a world-frame angular
-momentum (J s), or more: as many numbers as `values` in its row of the registry. `start` finds the angular velocity in the
-first three and zeros in the others, and `on_step` returns the angular velocity in the first three.
+q is (w, x, y, z), body -> world. `torque` (N m) and `inertia` (kg m^2, nine numbers: see euler.py) are in the
+principal-axis body frame. `spin` is what the scheme keeps from step to step: a body-frame angular velocity (rad/s) or,
+where its file says so, a world-frame angular momentum (J s), or more: as many numbers as `values` in its row of the
+registry. `start` finds the angular velocity in the first three and zeros in the others, and `on_step` returns the angular
+velocity in the first three.
 
 Where forces depend on velocities, the torque at n is wanted before omega(n) is known. Then `on_step` is asked with the
 torque of n - 1 for a prediction; a scheme with a prediction of its own has it as a fourth function, ``foresee``.

@@ -235,7 +235,7 @@ def spun(omega, inertia, t):
 @internal
 def free(q, omega, inertia, t):
     """q and omega after a time t without torque."""
-    ix, iy, iz = inertia
+    inertia = ix, iy, iz = inertia[0], inertia[1], inertia[2]
     wx, wy, wz = abs(omega[0]), abs(omega[1]), abs(omega[2])
     if ix == iy or iy == iz or iz == ix:
         k = 0 if ix == iy else 1 if iz == iy else 2

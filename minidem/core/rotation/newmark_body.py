@@ -17,9 +17,7 @@ from .euler import acceleration, by_inertia, kicked
 @inlined
 def velocity(before, torque, inertia, dt):
     """omega(n) from omega(n-1/2): the root of omega - dt/2 rate(omega) - before, by Newton's method (Eq. 42 and 43)."""
-    a = 0.5 * dt * (inertia[1] - inertia[2]) / inertia[0]
-    b = 0.5 * dt * (inertia[2] - inertia[0]) / inertia[1]
-    c = 0.5 * dt * (inertia[0] - inertia[1]) / inertia[2]
+    a, b, c = 0.5 * dt * inertia[6], 0.5 * dt * inertia[7], 0.5 * dt * inertia[8]
     still = kicked(before, by_inertia(torque, inertia), 0.5 * dt)
     x, y, z = still
     for _ in range(12):

@@ -12,12 +12,13 @@ free body to round-off, without normalisation.
 
 from ..compiling import inlined
 from ..quaternion import cos_sinc
+from .euler import by_inertia
 
 
 @inlined
 def turn_x(q, m, inertia, dt):
     """Turn about the first body axis by dt L_x / I_x."""
-    half = 0.5 * dt * m[0] / inertia[0]
+    half = 0.5 * dt * m[0] * inertia[3]
     cos, sinc = cos_sinc(half * half)
     sin = half * sinc
     q = q[0] * cos - q[1] * sin, q[1] * cos + q[0] * sin, q[2] * cos + q[3] * sin, q[3] * cos - q[2] * sin
@@ -27,7 +28,7 @@ def turn_x(q, m, inertia, dt):
 
 @inlined
 def turn_y(q, m, inertia, dt):
-    half = 0.5 * dt * m[1] / inertia[1]
+    half = 0.5 * dt * m[1] * inertia[4]
     cos, sinc = cos_sinc(half * half)
     sin = half * sinc
     q = q[0] * cos - q[2] * sin, q[1] * cos - q[3] * sin, q[2] * cos + q[0] * sin, q[3] * cos + q[1] * sin
@@ -37,7 +38,7 @@ def turn_y(q, m, inertia, dt):
 
 @inlined
 def turn_z(q, m, inertia, dt):
-    half = 0.5 * dt * m[2] / inertia[2]
+    half = 0.5 * dt * m[2] * inertia[5]
     cos, sinc = cos_sinc(half * half)
     sin = half * sinc
     q = q[0] * cos - q[3] * sin, q[1] * cos + q[2] * sin, q[2] * cos - q[1] * sin, q[3] * cos + q[0] * sin
@@ -58,7 +59,7 @@ def start(q, omega, torque, inertia, dt):
 @inlined
 def on_step(q, m, torque, inertia, dt):
     h = 0.5 * dt
-    return q, ((m[0] + h * torque[0]) / inertia[0], (m[1] + h * torque[1]) / inertia[1], (m[2] + h * torque[2]) / inertia[2])
+    return q, by_inertia((m[0] + h * torque[0], m[1] + h * torque[1], m[2] + h * torque[2]), inertia)
 
 
 @inlined
