@@ -1,0 +1,1 @@
+"""The same scenes in other codes, from minidem's own model of them."""
