@@ -13,7 +13,10 @@ import math
 
 from ..compiling import inlined
 from ..quaternion import dot, moved, rate_of
+from . import newmark_body
 from .euler import acceleration, by_inertia, kicked
+
+start = newmark_body.start
 
 
 @inlined
@@ -22,11 +25,6 @@ def velocity(before, torque, inertia, dt):
     for _ in range(3):
         omega = kicked(before, acceleration(omega, torque, inertia), 0.5 * dt)
     return omega
-
-
-@inlined
-def start(q, omega, torque, inertia, dt):
-    return q, kicked(omega, acceleration(omega, torque, inertia), -0.5 * dt)
 
 
 @inlined

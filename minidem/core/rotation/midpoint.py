@@ -13,10 +13,13 @@ of `spin` hold the middle; then come q(n) and omega(n): ten values.
 
 from ..compiling import inlined
 from ..quaternion import product, unit
+from . import rk4
 from .newmark_body import velocity
 
 EVALUATIONS = 8
 times = (0.0,) + (0.5,) * (EVALUATIONS - 1)
+start = rk4.start
+on_step = rk4.on_step
 
 
 @inlined
@@ -32,16 +35,6 @@ def middle(p, omega, torque, inertia, dt):
     w = velocity(omega, torque, inertia, dt)
     c = turn(w, dt)
     return product(p, unit((1.0 + c[0], c[1], c[2], c[3]))), w + p + omega
-
-
-@inlined
-def start(q, spin, torque, inertia, dt):
-    return q, spin
-
-
-@inlined
-def on_step(q, spin, torque, inertia, dt):
-    return q, spin
 
 
 @inlined
