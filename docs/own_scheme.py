@@ -2,7 +2,12 @@
 
 rate   = d omega/dt[omega(n), M(n)],     middle = omega(n) + dt/2 rate
 q(n+1) = q(n) exp(dt/2 middle),          omega(n+1) = omega(n) + dt d omega/dt[middle, M(n)]
+
+Second order under a constant torque; but as it holds the torque of the beginning of a step, no scheme for contacts: the
+energy of colliding rods drifts by per cents. A leapfrog would keep omega half a step behind.
 """
+
+from pathlib import Path
 
 import minidem
 from minidem.core.quaternion import turned
@@ -32,7 +37,7 @@ minidem.register("exponential-midpoint", start, advance, on_step, order_q=2, ord
 
 if __name__ == "__main__":
     for dt in (2e-3, 1e-3, 5e-4):
-        print(dt, run("constant-torque", "exponential-midpoint", dt)["error"])
+        print(f"constant torque, dt {dt:g} s: error", run("constant-torque", "exponential-midpoint", dt)["error"])
     changes = {"integrator.rotation": "exponential-midpoint", "time.end": 0.1}
-    rods = minidem.load("scenarios/rods.toml").with_changes(changes)
-    print(minidem.run(rods).summary["energy"]["drift_max"])
+    rods = minidem.load(Path(__file__).parents[1] / "scenarios" / "rods.toml").with_changes(changes)
+    print("30 rods for 0.1 s: energy drift", minidem.run(rods).summary["energy"]["drift_max"])

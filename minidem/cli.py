@@ -228,8 +228,8 @@ def rotor(
         if json_:
             print(json.dumps({"cases": rows}))
         else:
-            print(f"{'case':<19}{'end s':<8}{'source':<30}what")
-            print("\n".join(f"{c.name:<19}{c.end:<8g}{c.source:<30}{c.summary}" for c in CASES.values()))
+            print(f"{'case':<19}{'end s':<8}{'dt s':<8}{'source':<30}what")
+            print("\n".join(f"{c.name:<19}{c.end:<8g}{c.dt:<8g}{c.source:<30}{c.summary}" for c in CASES.values()))
         return
     if case is None:
         raise InputError("CASE: name one, as in: minidem rotor constant-torque --integrator spiral; --list shows them")
@@ -243,7 +243,7 @@ def rotor(
         print(json.dumps(result))
     elif not quiet:
         print(f"case          {result['case']}, {CASES[case].source}: {CASES[case].summary}")
-        print(f"integrator    {integrator}, dt {result['dt']:.6g} s, {result['steps']} steps to {result['time']:g} s")
+        print(f"integrator    {integrator}, dt {result['dt']:.6g} s, {result['steps']} whole steps to {result['time']:g} s")
         if stable:
             print(rotor_table(result, conserved=CASES[case].potential is not None))
         if plot is not None:

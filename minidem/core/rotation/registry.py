@@ -30,7 +30,7 @@ class Scheme:
 
     @property
     def usable_in(self) -> str:
-        return "any scenario" if self.torque_evaluations == 1 else "single bodies"
+        return "any scenario" if self.torque_evaluations == 1 else "minidem rotor"
 
 
 def register(
