@@ -18,7 +18,6 @@ from .state import Candidates
 # Lists are made so as to last about this many steps: older lists have more candidates to go through,
 # younger ones are made more often.
 STEPS_PER_LIST = 100
-FEW = 100  # bodies: below, looking at every pair is faster than making a grid
 SMALLEST_SKIN, LARGEST_SKIN = 0.02, 0.5  # in mean bounding radii
 
 
@@ -64,14 +63,6 @@ def bounds(values):
 def near_bodies(position, reach, skin):
     """(2, p) pairs a < b of bodies whose bounding spheres are closer than the skin, in ascending order."""
     n = reach.size
-    pairs, count = np.empty((2, 4 * n + 16), np.int64), 0
-    if n <= FEW:
-        for i in range(n):
-            for j in range(i + 1, n):
-                if apart(position, i, position, j) < (reach[i] + reach[j] + skin) ** 2:
-                    pairs = appended(pairs, count, i, j)
-                    count += 1
-        return sorted_pairs(pairs, count, n)
     smallest, largest = bounds(reach)
     finest = 2.0 * smallest + skin
     level = np.empty(n, np.int64)
@@ -106,6 +97,7 @@ def near_bodies(position, reach, skin):
         member[fill[slot[i]]] = i
         fill[slot[i]] += 1
 
+    pairs, count = np.empty((2, 4 * n + 16), np.int64), 0
     for i in range(n):
         for coarser in range(level[i], in_level.size):
             if in_level[coarser] == 0:

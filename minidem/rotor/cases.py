@@ -83,7 +83,7 @@ def by_runge_kutta(case: Case, times: Array, dt: float) -> tuple[Array, Array]:
 
 
 def toss_solution(case: Case, times: Array, dt: float) -> tuple[Array, Array]:
-    end = math.floor(torques.PUSHED_FOR / dt + 0.5) * dt  # as torques.end_of_push has it
+    end = torques.end_of_push.py_func(dt)
     return reference.by_runge_kutta(times, dt, case, (end, end + dt))
 
 

@@ -8,8 +8,8 @@ torque of the one ahead.
 
 Hulbert, Comput. Struct. 44, 1291 (1992), as given by Krysl and Endres, App. A. Started by q(1/2) = q(0) exp(dt/4 [omega +
 dt/4 rate]) and the torque of the quarter step. q is the copy ahead; `spin` is its L (J s, world frame), then q and L of the
-one behind: ten values. Conserves the angular momentum of a free body exactly. Not stable for tops that are slow, and
-unstable at any step under torques that damp: the two copies drift apart.
+one behind: ten values. Conserves the angular momentum of a free body exactly. Not stable for tops that are slow; under
+torques that damp, the two copies drift apart.
 """
 
 from ..compiling import inlined
