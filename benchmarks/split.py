@@ -72,7 +72,7 @@ def _kernels(simulation: Any) -> dict[str, Callable[[int], Any]]:
     @njit
     def rotation(n, rotate, bodies):
         for _ in range(n):
-            rotate(bodies.orientation, bodies.spin, bodies.torque, bodies.inertia, 0.0)
+            rotate(bodies.orientation, bodies.spin, bodies.torque, bodies.inertia, 0, bodies.orientation.shape[1], 0.0)
 
     @njit
     def check(n, bodies, near):

@@ -11,11 +11,14 @@ import tempfile
 import warnings
 from functools import cache
 from pathlib import Path
+from types import FunctionType
 
 import numba
 from llvmlite.binding import get_host_cpu_name
-from numba import cfunc, config, float64, njit, types
+from numba import cfunc, config, float64, int64, njit, types
 from numba.core.errors import NumbaExperimentalFeatureWarning
+
+from .columns import access
 
 # Function pointers in a tuple (the stages of a scheme) still make numba say this at every call.
 warnings.filterwarnings("ignore", "First-class function type", NumbaExperimentalFeatureWarning)
@@ -56,43 +59,34 @@ def kernel(function, compiler=njit):
 
 
 ROWS = types.Array(float64, 2, "C")
-_rotation_signature = types.void(ROWS, ROWS, ROWS, ROWS, float64)
-
-
-def _loop_over_bodies(values):
-    """Source of the loop around one function of a rotational integrator that keeps `values` numbers a body.
-
-    Each row is a variable of its own, and there are no branches: LLVM turns such a loop into vector lanes, as it does not
-    with two-dimensional indices. The text is written here because the number of rows differs between schemes.
-    """
-    arrays = {"orientation": 4, "spin": values, "torque": 3, "inertia": 9}
-    rows = [f"    {name}{c} = {name}[{c}]" for name, count in arrays.items() for c in range(count)]
-    tuples = {name: "(" + ", ".join(f"{name}{c}[b]" for c in range(count)) + ")" for name, count in arrays.items()}
-    return "\n".join(
-        [
-            "def loop(orientation, spin, torque, inertia, dt):",
-            *rows,
-            "    for b in range(orientation0.size):",
-            f"        q, s = one_body({', '.join(tuples.values())}, dt)",
-            f"        {tuples['orientation']} = q",
-            f"        {tuples['spin']} = s",
-        ]
-    )
+_rotation_signature = types.void(ROWS, ROWS, ROWS, ROWS, int64, int64, float64)
 
 
 def rotation_kernel(one_body, name, values=3, compiler=kernel):
-    """The loop over bodies around one function of a rotational integrator, as a function pointer.
+    """The loop over bodies around one function of a rotational integrator that keeps `values` numbers a body.
 
-    A pointer has the same type for every scheme, so the step kernel is compiled once and finds itself in the disk
-    cache; a jitted function as an argument or in a closure would miss the cache in every process. `one_body` is
-    bound as a global of the loop, and the loop is renamed, because numba's cache tells functions apart by name.
+    A function pointer to be called with (orientation, spin, torque, inertia, first, last, dt): the columns first to
+    last - 1 are moved. A pointer has the same type for every scheme, so the step kernel is compiled once and finds itself
+    in the disk cache; a jitted function as an argument or in a closure would miss the cache in every process. So `one_body`
+    is a global of the loop, and the loop is renamed, because numba's cache tells functions apart by name.
     """
+    rows = {"orientation": 4, "spin": values, "torque": 3, "inertia": 9}
     bound = {"one_body": one_body}
-    exec(compile(_loop_over_bodies(values), __file__, "exec"), bound)  # numba's cache wants the name of a real file
-    loop = bound["loop"]
-    loop.__name__ = loop.__qualname__ = name
+    for array in rows:
+        bound[f"{array}_at"], bound[f"set_{array}"] = access(array, rows)
+    loop = FunctionType(_loop.__code__, bound, name)
+    loop.__qualname__ = name
     loop.__module__ = one_body.py_func.__module__
     return compiler(loop, lambda **options: cfunc(_rotation_signature, **options))
+
+
+def _loop(orientation, spin, torque, inertia, first, last, dt):
+    for b in range(first, last):
+        q, s = one_body(  # noqa: F821
+            orientation_at(orientation, b), spin_at(spin, b), torque_at(torque, b), inertia_at(inertia, b), dt  # noqa: F821
+        )  # fmt: skip
+        set_orientation(orientation, b, q)  # noqa: F821
+        set_spin(spin, b, s)  # noqa: F821
 
 
 def in_this_process(function, compiler=njit):

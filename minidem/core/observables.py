@@ -13,7 +13,7 @@ def on_step_motion(on_step, bodies, gravity, dt):
     for c in range(3):
         for b in range(bodies.mass.size):
             velocity[c, b] += 0.5 * dt * (bodies.force[c, b] / bodies.mass[b] + gravity[c])
-    on_step(orientation, omega, bodies.torque, bodies.inertia, dt)
+    on_step(orientation, omega, bodies.torque, bodies.inertia, 0, orientation.shape[1], dt)
     return velocity, orientation, omega[:3]
 
 

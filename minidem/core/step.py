@@ -26,7 +26,7 @@ def advance(steps, dt, gravity, rotate, bodies, shapes, walls, modulus, near, el
     """
     for _ in range(steps):
         kick_and_drift(bodies, gravity, dt)
-        rotate(bodies.orientation, bodies.spin, bodies.torque, bodies.inertia, dt)
+        rotate(bodies.orientation, bodies.spin, bodies.torque, bodies.inertia, 0, bodies.orientation.shape[1], dt)
         near.age[0] += 1
         if outdated(bodies, near):
             near = candidates(bodies, shapes, walls, modulus, next_skin(bodies, near))
@@ -40,4 +40,4 @@ def half_back(start, bodies, gravity, dt):
     for c in range(3):
         for b in range(bodies.mass.size):
             bodies.velocity[c, b] -= 0.5 * dt * (bodies.force[c, b] / bodies.mass[b] + gravity[c])
-    start(bodies.orientation, bodies.spin, bodies.torque, bodies.inertia, dt)
+    start(bodies.orientation, bodies.spin, bodies.torque, bodies.inertia, 0, bodies.orientation.shape[1], dt)

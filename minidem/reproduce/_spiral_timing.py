@@ -90,7 +90,7 @@ def stepper(integrator: str, normalised: bool | None = None) -> Callable[[int, i
 def repeated(stages, times, q, spin, torque, inertia, dt):  # type: ignore[no-untyped-def]
     for _ in range(times):
         for k in range(len(stages)):
-            stages[k](q, spin, torque, inertia, dt)
+            stages[k](q, spin, torque, inertia, 0, q.shape[1], dt)
 
 
 BODIES = 1000  # not a power of two: rows at such distances would share the same lines of the processor's cache

@@ -35,7 +35,7 @@ def torque_ahead(t, dt, foresee, torque_at, q, spin, last, inertia, seen_q, seen
     """The torque of time t, for the q and omega that the scheme foresees from what it keeps and from the last torque."""
     copied(q, seen_q)
     copied(spin, seen_spin)
-    foresee(seen_q, seen_spin, last, inertia, dt)
+    foresee(seen_q, seen_spin, last, inertia, 0, q.shape[1], dt)
     torque_at(t, dt, seen_q, seen_spin, torque)
 
 
@@ -43,10 +43,10 @@ def torque_ahead(t, dt, foresee, torque_at, q, spin, last, inertia, seen_q, seen
 def begin(dt, starts, start_times, foresee, torque_at, q, spin, torque, inertia, seen_q, seen_spin):
     """From q and omega on step to what the scheme keeps."""
     torque_at(0.0, dt, q, spin, torque)
-    starts[0](q, spin, torque, inertia, dt)
+    starts[0](q, spin, torque, inertia, 0, q.shape[1], dt)
     for k in range(1, len(starts)):
         torque_ahead(start_times[k] * dt, dt, foresee, torque_at, q, spin, torque, inertia, seen_q, seen_spin, torque)
-        starts[k](q, spin, torque, inertia, dt)
+        starts[k](q, spin, torque, inertia, 0, q.shape[1], dt)
 
 
 @kernel
@@ -60,13 +60,13 @@ def march(
             for stage in range(len(stages)):
                 t = (n + times[stage]) * dt
                 torque_ahead(t, dt, foresee, torque_at, q, spin, torque, inertia, seen_q, seen_spin, torque)
-                stages[stage](q, spin, torque, inertia, dt)
+                stages[stage](q, spin, torque, inertia, 0, q.shape[1], dt)
             n += 1
         if len(stages) == 1:  # the others have omega on step without a torque
             torque_ahead(n * dt, dt, foresee, torque_at, q, spin, torque, inertia, seen_q, seen_spin, seen_torque)
         copied(q, seen_q)
         copied(spin, seen_spin)
-        on_step(seen_q, seen_spin, seen_torque, inertia, dt)
+        on_step(seen_q, seen_spin, seen_torque, inertia, 0, q.shape[1], dt)
         copied(seen_q, out_q[k])
         copied(seen_spin[:3], out_omega[k])
 
