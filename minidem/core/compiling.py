@@ -28,6 +28,8 @@ warnings.filterwarnings("ignore", "First-class function type", NumbaExperimental
 _for_kernels = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 internal = njit(**_for_kernels)
 inlined = njit(forceinline=True, **_for_kernels)
+# For the rotation: a product and a sum may become one instruction with one rounding, if both are in such functions.
+fused = njit(forceinline=True, fastmath={"contract"}, **_for_kernels)
 
 
 @cache

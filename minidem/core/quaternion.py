@@ -2,35 +2,43 @@
 
 import math
 
-from .compiling import inlined
+from .compiling import fused
 
-# pi/2 in three parts of 33 bits (Cody and Waite 1980, ch. 8): k times a part is exact for the k that occur.
-_HALF_PI_1, _HALF_PI_2, _HALF_PI_3 = 1.5707963267341256, 6.077100506303966e-11, 2.0222662487959506e-21
-_TWO_OVER_PI = 2.0 / math.pi
+# pi in two parts (Cody and Waite 1980, ch. 8): the first has 33 bits, so that k times it is exact for the k that occur.
+_PI_1, _PI_2 = 3.1415926534682512, 1.2154201013012384e-10
 _ROUND = 6755399441055744.0  # 1.5 * 2^52: adding and subtracting it rounds to an integer
 
 
-@inlined
+@fused
 def cos_sinc(x2):
     """cos(x) and sin(x)/x from x^2, without branches or library calls, to about two units in the last place."""
-    x = math.sqrt(x2)
-    k = (x * _TWO_OVER_PI + _ROUND) - _ROUND
-    r = ((x - k * _HALF_PI_1) - k * _HALF_PI_2) - k * _HALF_PI_3
-    y = r * r
-    # Taylor series on |r| <= pi/4; the first term left out is below 5e-17.
-    cos_tail = 1 / 40320 - y * (1 / 3628800 - y * (1 / 479001600 - y * (1 / 87178291200 - y / 20922789888000)))
-    c = 1.0 - y * (1 / 2 - y * (1 / 24 - y * (1 / 720 - y * cos_tail)))
-    sin_tail = 1 / 362880 - y * (1 / 39916800 - y * (1 / 6227020800 - y * (1 / 1307674368000)))
-    s = r * (1.0 - y * (1 / 6 - y * (1 / 120 - y * (1 / 5040 - y * sin_tail))))
-    quadrant = k - 4.0 * ((k * 0.25 + _ROUND) - _ROUND)  # -2 and 2 are the same quadrant
-    odd, opposite = abs(quadrant) == 1.0, abs(quadrant) == 2.0
-    cos, sin = (s, c) if odd else (c, s)
-    cos = -cos if opposite | (quadrant == 1.0) else cos
-    sin = -sin if opposite | (quadrant == -1.0) else sin
-    return cos, (sin / x if x2 > 0.0 else 1.0)
+    x = math.sqrt(x2 + 1e-300)  # never zero
+    k = (x * (1.0 / math.pi) + _ROUND) - _ROUND
+    r = (x - k * _PI_1) - k * _PI_2
+    half = 0.5 * k
+    sign = 1.0 - 4.0 * abs(half - ((half + _ROUND) - _ROUND))  # -1 for odd k
+    cos, sinc = series(r * r)
+    return sign * cos, (sign * (r / x)) * sinc
 
 
-@inlined
+@fused
+def series(y):
+    """cos(r) and sin(r)/r from y = r^2 for |r| <= pi/2: Taylor series, whose first terms left out are below 2e-17.
+
+    Grouped by powers of y^2 and y^4 (Estrin), because a sum term by term would have to wait for each multiplication.
+    """
+    y2 = y * y
+    y4 = y2 * y2
+    cos_tail = (1 / 20922789888000 - y * (1 / 6402373705728000)) + y2 * (1 / 2432902008176640000)
+    cos_middle = (1 / 40320 - y * (1 / 3628800)) + y2 * (1 / 479001600 - y * (1 / 87178291200))
+    cos = ((1.0 - y * (1 / 2)) + y2 * (1 / 24 - y * (1 / 720))) + y4 * (cos_middle + y4 * cos_tail)
+    sinc_tail = (1 / 355687428096000 - y * (1 / 121645100408832000)) + y2 * (1 / 51090942171709440000)
+    sinc_middle = (1 / 362880 - y * (1 / 39916800)) + y2 * (1 / 6227020800 - y * (1 / 1307674368000))
+    sinc = ((1.0 - y * (1 / 6)) + y2 * (1 / 120 - y * (1 / 5040))) + y4 * (sinc_middle + y4 * sinc_tail)
+    return cos, sinc
+
+
+@fused
 def product(p, q):
     """p q"""
     return (
@@ -41,13 +49,13 @@ def product(p, q):
     )
 
 
-@inlined
+@fused
 def unit(q):
     scale = 1.0 / math.sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
     return q[0] * scale, q[1] * scale, q[2] * scale, q[3] * scale
 
 
-@inlined
+@fused
 def turn(omega, dt):
     """exp(dt omega/2): the unit quaternion of a turn by the rotation vector dt omega."""
     cos, sinc = cos_sinc(0.25 * dt * dt * (omega[0] * omega[0] + omega[1] * omega[1] + omega[2] * omega[2]))
@@ -55,31 +63,31 @@ def turn(omega, dt):
     return cos, h * omega[0], h * omega[1], h * omega[2]
 
 
-@inlined
+@fused
 def turned(q, omega, dt):
     """q exp(dt omega/2): the orientation q turned by the rotation vector dt omega of the body frame."""
     return product(q, turn(omega, dt))
 
 
-@inlined
+@fused
 def dot(p, q):
     return p[0] * q[0] + p[1] * q[1] + p[2] * q[2] + p[3] * q[3]
 
 
-@inlined
+@fused
 def rate_of(q, omega):
     """dq/dt = q omega / 2 for a body-frame angular velocity (SPIRAL paper, Eq. 1)."""
     p = product(q, (0.0, omega[0], omega[1], omega[2]))
     return 0.5 * p[0], 0.5 * p[1], 0.5 * p[2], 0.5 * p[3]
 
 
-@inlined
+@fused
 def moved(q, rate, dt):
     """q + dt rate"""
     return q[0] + dt * rate[0], q[1] + dt * rate[1], q[2] + dt * rate[2], q[3] + dt * rate[3]
 
 
-@inlined
+@fused
 def matrix(q):
     """Rows of the rotation matrix body -> world of a unit quaternion."""
     w, x, y, z = q
@@ -90,7 +98,7 @@ def matrix(q):
     )
 
 
-@inlined
+@fused
 def carried(position, b, rotation, centre, s):
     """World place of the point `centre[:, s]` of body b, whose rotation matrix is given by its rows."""
     x, y, z = centre[0, s], centre[1, s], centre[2, s]
@@ -102,7 +110,7 @@ def carried(position, b, rotation, centre, s):
     )
 
 
-@inlined
+@fused
 def to_world(q, v):
     a, b, c = matrix(q)
     return (
@@ -112,7 +120,7 @@ def to_world(q, v):
     )
 
 
-@inlined
+@fused
 def to_body(q, v):
     a, b, c = matrix(q)
     return (

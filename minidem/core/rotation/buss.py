@@ -9,18 +9,18 @@ into the body frame of time n they are these. `spin` is L (J s, world frame). Ke
 normalisation, and the angular momentum of a free body exactly. First order: L takes the torque of the step's beginning.
 """
 
-from ..compiling import inlined
+from ..compiling import fused
 from ..quaternion import turned
 from .euler import acceleration, cross, kicked
 from .momentum import momentum_of, omega_of, pushed
 
 
-@inlined
+@fused
 def start(q, omega, torque, inertia, dt):
     return q, momentum_of(q, omega, inertia)
 
 
-@inlined
+@fused
 def advance(q, momentum, torque, inertia, dt):
     omega = omega_of(q, momentum, inertia)
     rate = acceleration(omega, torque, inertia)
@@ -28,6 +28,6 @@ def advance(q, momentum, torque, inertia, dt):
     return turned(q, mean, dt), pushed(q, momentum, torque, dt)
 
 
-@inlined
+@fused
 def on_step(q, momentum, torque, inertia, dt):
     return q, omega_of(q, momentum, inertia)

@@ -11,7 +11,7 @@ without normalisation but for round-off.
 
 import math
 
-from ..compiling import inlined
+from ..compiling import fused
 from ..quaternion import dot, moved, rate_of
 from . import newmark_body
 from .euler import acceleration, by_inertia, kicked
@@ -19,7 +19,7 @@ from .euler import acceleration, by_inertia, kicked
 start = newmark_body.start
 
 
-@inlined
+@fused
 def velocity(before, torque, inertia, dt):
     omega = kicked(before, by_inertia(torque, inertia), 0.5 * dt)
     for _ in range(3):
@@ -27,12 +27,12 @@ def velocity(before, torque, inertia, dt):
     return omega
 
 
-@inlined
+@fused
 def on_step(q, before, torque, inertia, dt):
     return q, velocity(before, torque, inertia, dt)
 
 
-@inlined
+@fused
 def advance(q, before, torque, inertia, dt):
     omega = velocity(before, torque, inertia, dt)
     rate = acceleration(omega, torque, inertia)

@@ -6,22 +6,22 @@
 del Valle et al., Comput. Phys. Commun. 297, 109077 (2024), App. B.1. First order.
 """
 
-from ..compiling import inlined
+from ..compiling import fused
 from ..quaternion import moved, rate_of, unit
 from .euler import acceleration, kicked
 
 
-@inlined
+@fused
 def start(q, omega, torque, inertia, dt):
     return q, omega
 
 
-@inlined
+@fused
 def advance(q, omega, torque, inertia, dt):
     omega = kicked(omega, acceleration(omega, torque, inertia), dt)
     return unit(moved(q, rate_of(q, omega), dt)), omega
 
 
-@inlined
+@fused
 def on_step(q, omega, torque, inertia, dt):
     return q, omega

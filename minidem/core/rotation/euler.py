@@ -4,10 +4,10 @@
 because a division costs as much as ten multiplications.
 """
 
-from ..compiling import inlined
+from ..compiling import fused
 
 
-@inlined
+@fused
 def acceleration(omega, torque, inertia):
     """d omega / dt = (M - omega x I omega) / I, by components."""
     wx, wy, wz = omega
@@ -18,18 +18,18 @@ def acceleration(omega, torque, inertia):
     )
 
 
-@inlined
+@fused
 def by_inertia(v, inertia):
     """v / I, by components: the acceleration of a torque, the angular velocity of an angular momentum."""
     return v[0] * inertia[3], v[1] * inertia[4], v[2] * inertia[5]
 
 
-@inlined
+@fused
 def kicked(omega, rate, dt):
     """omega + dt rate"""
     return omega[0] + dt * rate[0], omega[1] + dt * rate[1], omega[2] + dt * rate[2]
 
 
-@inlined
+@fused
 def cross(a, b):
     return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]

@@ -8,17 +8,17 @@ Fincham, Mol. Simul. 8, 165 (1992). A turns world into body. `spin` is L (J s, w
 momentum is conserved exactly. q(n+1) is normalised; q(n+1/2) only where it is made into a matrix, as a matrix needs it.
 """
 
-from ..compiling import inlined
+from ..compiling import fused
 from ..quaternion import moved, rate_of, unit
 from .momentum import momentum_of, omega_of, pushed
 
 
-@inlined
+@fused
 def start(q, omega, torque, inertia, dt):
     return q, pushed(q, momentum_of(q, omega, inertia), torque, -0.5 * dt)
 
 
-@inlined
+@fused
 def advance(q, momentum, torque, inertia, dt):
     omega = omega_of(q, pushed(q, momentum, torque, 0.5 * dt), inertia)
     momentum = pushed(q, momentum, torque, dt)
@@ -27,6 +27,6 @@ def advance(q, momentum, torque, inertia, dt):
     return unit(moved(q, rate_of(middle, omega), dt)), momentum
 
 
-@inlined
+@fused
 def on_step(q, momentum, torque, inertia, dt):
     return q, omega_of(q, pushed(q, momentum, torque, 0.5 * dt), inertia)

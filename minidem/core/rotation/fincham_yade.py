@@ -8,7 +8,7 @@ which costs an order. del Valle et al., Comput. Phys. Commun. 297, 109077 (2024)
 (J s, world frame).
 """
 
-from ..compiling import inlined
+from ..compiling import fused
 from ..quaternion import moved, rate_of, unit
 from . import fincham
 from .momentum import omega_of, pushed
@@ -17,7 +17,7 @@ start = fincham.start
 on_step = fincham.on_step
 
 
-@inlined
+@fused
 def advance(q, momentum, torque, inertia, dt):
     omega = omega_of(q, pushed(q, momentum, torque, 0.5 * dt), inertia)
     momentum = pushed(q, momentum, torque, dt)

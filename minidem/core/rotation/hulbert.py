@@ -12,7 +12,7 @@ one behind: ten values. Conserves the angular momentum of a free body exactly. N
 torques that damp, the two copies drift apart.
 """
 
-from ..compiling import inlined
+from ..compiling import fused
 from ..quaternion import dot, moved, turned
 from .euler import acceleration, kicked
 from .momentum import momentum_of, omega_of, pushed
@@ -21,7 +21,7 @@ start_times = (0.0, 0.25)
 times = (0.5, 1.0)
 
 
-@inlined
+@fused
 def begin(q, spin, torque, inertia, dt):
     """q(1/4), to take the torque at; L(0), q(0) and L(0) are kept."""
     omega = spin[0], spin[1], spin[2]
@@ -30,7 +30,7 @@ def begin(q, spin, torque, inertia, dt):
     return turned(q, mean, 0.25 * dt), momentum + q + momentum
 
 
-@inlined
+@fused
 def begun(quarter, spin, torque, inertia, dt):
     """q(1/2) by the same turn again: the mirror image of q(0) in q(1/4)."""
     momentum, p = (spin[0], spin[1], spin[2]), (spin[3], spin[4], spin[5], spin[6])
@@ -38,7 +38,7 @@ def begun(quarter, spin, torque, inertia, dt):
     return half, pushed(quarter, momentum, torque, 0.5 * dt) + p + momentum
 
 
-@inlined
+@fused
 def leap(q, spin, torque, inertia, dt):
     ahead, behind = (spin[0], spin[1], spin[2]), (spin[7], spin[8], spin[9])
     omega = omega_of(q, ahead, inertia)
@@ -46,13 +46,13 @@ def leap(q, spin, torque, inertia, dt):
     return over, pushed(q, behind, torque, dt) + q + ahead
 
 
-@inlined
+@fused
 def on_step(q, spin, torque, inertia, dt):
     q, behind = (spin[3], spin[4], spin[5], spin[6]), (spin[7], spin[8], spin[9])
     return q, omega_of(q, behind, inertia) + q + behind
 
 
-@inlined
+@fused
 def foresee(q, spin, torque, inertia, dt):
     omega = omega_of(q, (spin[0], spin[1], spin[2]), inertia)
     return q, (*omega, spin[3], spin[4], spin[5], spin[6], spin[7], spin[8], spin[9])

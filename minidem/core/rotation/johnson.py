@@ -9,7 +9,7 @@ without the original's second evaluation for L. `spin` is L (J s, world frame), 
 order: omega is held over the step.
 """
 
-from ..compiling import inlined
+from ..compiling import fused
 from ..quaternion import moved, rate_of, unit
 from . import buss
 from .momentum import omega_of, pushed
@@ -18,7 +18,7 @@ start = buss.start
 on_step = buss.on_step
 
 
-@inlined
+@fused
 def advance(q, momentum, torque, inertia, dt):
     omega = omega_of(q, momentum, inertia)
     k1 = rate_of(q, omega)

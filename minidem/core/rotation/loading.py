@@ -4,7 +4,7 @@ from functools import cache
 from importlib import import_module
 from typing import NamedTuple
 
-from ..compiling import in_this_process, inlined, kernel, rotation_kernel
+from ..compiling import fused, in_this_process, kernel, rotation_kernel
 from .registry import SCHEMES
 
 
@@ -41,7 +41,7 @@ def compiled(scheme):
     compiler = kernel if scheme.parts is None else in_this_process
 
     def pointer(function, part):
-        one_body = function if hasattr(function, "py_func") else inlined(function)
+        one_body = function if hasattr(function, "py_func") else fused(function)
         return rotation_kernel(one_body, f"{name}.{part}", scheme.values, compiler)
 
     def pointers(functions, part):

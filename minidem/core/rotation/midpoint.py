@@ -11,7 +11,7 @@ momentum of a free body exactly, as the rule does with all quadratic invariants.
 of `spin` hold the middle; then come q(n) and omega(n): ten values.
 """
 
-from ..compiling import inlined
+from ..compiling import fused
 from ..quaternion import product, unit
 from . import rk4
 from .newmark_body import velocity
@@ -22,14 +22,14 @@ start = rk4.start
 on_step = rk4.on_step
 
 
-@inlined
+@fused
 def turn(w, dt):
     """The unit quaternion of cay(dt w): about w by 2 atan(dt |w| / 2)."""
     h = 0.5 * dt
     return unit((1.0, h * w[0], h * w[1], h * w[2]))
 
 
-@inlined
+@fused
 def middle(p, omega, torque, inertia, dt):
     """Orientation and angular velocity half a step from p and omega, under a constant body-frame torque."""
     w = velocity(omega, torque, inertia, dt)
@@ -37,17 +37,17 @@ def middle(p, omega, torque, inertia, dt):
     return product(p, unit((1.0 + c[0], c[1], c[2], c[3]))), w + p + omega
 
 
-@inlined
+@fused
 def first(q, spin, torque, inertia, dt):
     return middle(q, (spin[0], spin[1], spin[2]), torque, inertia, dt)
 
 
-@inlined
+@fused
 def again(q, spin, torque, inertia, dt):
     return middle((spin[3], spin[4], spin[5], spin[6]), (spin[7], spin[8], spin[9]), torque, inertia, dt)
 
 
-@inlined
+@fused
 def last(q, spin, torque, inertia, dt):
     p, omega = (spin[3], spin[4], spin[5], spin[6]), (spin[7], spin[8], spin[9])
     w = velocity(omega, torque, inertia, dt)

@@ -9,12 +9,12 @@ rate(n-1), which is what is kept. Time-reversible; the energy of a heavy top doe
 without normalisation.
 """
 
-from ..compiling import inlined
+from ..compiling import fused
 from ..quaternion import turned
 from .euler import acceleration, by_inertia, kicked
 
 
-@inlined
+@fused
 def velocity(before, torque, inertia, dt):
     """omega(n) from omega(n-1/2): the root of omega - dt/2 rate(omega) - before, by Newton's method (Eq. 42 and 43)."""
     a, b, c = 0.5 * dt * inertia[6], 0.5 * dt * inertia[7], 0.5 * dt * inertia[8]
@@ -38,17 +38,17 @@ def velocity(before, torque, inertia, dt):
     return x, y, z
 
 
-@inlined
+@fused
 def start(q, omega, torque, inertia, dt):
     return q, kicked(omega, acceleration(omega, torque, inertia), -0.5 * dt)
 
 
-@inlined
+@fused
 def on_step(q, before, torque, inertia, dt):
     return q, velocity(before, torque, inertia, dt)
 
 
-@inlined
+@fused
 def advance(q, before, torque, inertia, dt):
     omega = velocity(before, torque, inertia, dt)
     after = kicked(omega, acceleration(omega, torque, inertia), 0.5 * dt)

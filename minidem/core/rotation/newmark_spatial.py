@@ -9,23 +9,23 @@ The nonlinear equation is solved in the principal axes, where i is diagonal. q i
 of q and back in every step, so a length that is off by round-off would make omega grow exponentially.
 """
 
-from ..compiling import inlined
+from ..compiling import fused
 from ..quaternion import product, to_body, to_world, turn, unit
 from .euler import acceleration, kicked
 from .newmark_body import velocity
 
 
-@inlined
+@fused
 def start(q, omega, torque, inertia, dt):
     return q, to_world(q, kicked(omega, acceleration(omega, torque, inertia), -0.5 * dt))
 
 
-@inlined
+@fused
 def on_step(q, before, torque, inertia, dt):
     return q, velocity(to_body(q, before), torque, inertia, dt)
 
 
-@inlined
+@fused
 def advance(q, before, torque, inertia, dt):
     q, omega = on_step(q, before, torque, inertia, dt)
     after = to_world(q, kicked(omega, acceleration(omega, torque, inertia), 0.5 * dt))

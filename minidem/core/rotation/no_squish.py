@@ -10,12 +10,12 @@ the closing half kick. Symplectic and time-reversible: energy without drift; kee
 free body to round-off, without normalisation.
 """
 
-from ..compiling import inlined
+from ..compiling import fused
 from ..quaternion import cos_sinc
 from .euler import by_inertia
 
 
-@inlined
+@fused
 def turn_x(q, m, inertia, dt):
     """Turn about the first body axis by dt L_x / I_x."""
     half = 0.5 * dt * m[0] * inertia[3]
@@ -26,7 +26,7 @@ def turn_x(q, m, inertia, dt):
     return q, (m[0], c * m[1] + s * m[2], c * m[2] - s * m[1])
 
 
-@inlined
+@fused
 def turn_y(q, m, inertia, dt):
     half = 0.5 * dt * m[1] * inertia[4]
     cos, sinc = cos_sinc(half * half)
@@ -36,7 +36,7 @@ def turn_y(q, m, inertia, dt):
     return q, (c * m[0] - s * m[2], m[1], c * m[2] + s * m[0])
 
 
-@inlined
+@fused
 def turn_z(q, m, inertia, dt):
     half = 0.5 * dt * m[2] * inertia[5]
     cos, sinc = cos_sinc(half * half)
@@ -46,7 +46,7 @@ def turn_z(q, m, inertia, dt):
     return q, (c * m[0] + s * m[1], c * m[1] - s * m[0], m[2])
 
 
-@inlined
+@fused
 def start(q, omega, torque, inertia, dt):
     h = 0.5 * dt
     return q, (
@@ -56,13 +56,13 @@ def start(q, omega, torque, inertia, dt):
     )
 
 
-@inlined
+@fused
 def on_step(q, m, torque, inertia, dt):
     h = 0.5 * dt
     return q, by_inertia((m[0] + h * torque[0], m[1] + h * torque[1], m[2] + h * torque[2]), inertia)
 
 
-@inlined
+@fused
 def advance(q, m, torque, inertia, dt):
     m = m[0] + dt * torque[0], m[1] + dt * torque[1], m[2] + dt * torque[2]
     q, m = turn_z(q, m, inertia, 0.5 * dt)

@@ -9,12 +9,12 @@ Keeps |q| = 1 without normalisation but for round-off, which adds up (some 2e-17
 the half-step values.
 """
 
-from ..compiling import inlined
+from ..compiling import fused
 from ..quaternion import moved, rate_of
 from .euler import acceleration
 
 
-@inlined
+@fused
 def leap(omega, torque, inertia, dt):
     """omega after dt; the gyroscopic products are the mean of those at the two ends."""
     rate = acceleration(omega, torque, inertia)
@@ -30,12 +30,12 @@ def leap(omega, torque, inertia, dt):
     return ahead
 
 
-@inlined
+@fused
 def start(q, omega, torque, inertia, dt):
     return q, leap(omega, torque, inertia, -0.5 * dt)
 
 
-@inlined
+@fused
 def advance(q, omega, torque, inertia, dt):
     omega = leap(omega, torque, inertia, dt)
     h2 = dt * dt / 16.0 * (omega[0] * omega[0] + omega[1] * omega[1] + omega[2] * omega[2])
@@ -44,7 +44,7 @@ def advance(q, omega, torque, inertia, dt):
     return (p[0] * scale, p[1] * scale, p[2] * scale, p[3] * scale), omega
 
 
-@inlined
+@fused
 def on_step(q, omega, torque, inertia, dt):
     ahead = leap(omega, torque, inertia, dt)
     return q, (0.5 * (omega[0] + ahead[0]), 0.5 * (omega[1] + ahead[1]), 0.5 * (omega[2] + ahead[2]))

@@ -12,27 +12,27 @@ order under one that changes, since the torque of its end acts over the whole st
 for with the value kept.
 """
 
-from ..compiling import inlined
+from ..compiling import fused
 from ..quaternion import to_body, to_world, turned
 from .euler import acceleration, by_inertia, kicked
 
 
-@inlined
+@fused
 def start(q, omega, torque, inertia, dt):
     return q, kicked(omega, by_inertia(torque, inertia), -dt)
 
 
-@inlined
+@fused
 def on_step(q, without, torque, inertia, dt):
     return q, kicked(without, by_inertia(torque, inertia), dt)
 
 
-@inlined
+@fused
 def foresee(q, without, torque, inertia, dt):
     return q, without
 
 
-@inlined
+@fused
 def advance(q, without, torque, inertia, dt):
     q, omega = on_step(q, without, torque, inertia, dt)
     rate = acceleration(omega, torque, inertia)

@@ -11,12 +11,12 @@ p(n-1/2): ten values. All that forces may depend on is predicted for the time of
 torques that depend on omega too. Keeps |q| = 1 to round-off without normalisation.
 """
 
-from ..compiling import inlined
+from ..compiling import fused
 from ..quaternion import to_body, to_world, turned
 from .euler import acceleration, kicked
 
 
-@inlined
+@fused
 def start(q, spin, torque, inertia, dt):
     omega = spin[0], spin[1], spin[2]
     rate = acceleration(omega, torque, inertia)
@@ -25,12 +25,12 @@ def start(q, spin, torque, inertia, dt):
     return q, kicked(omega, rate, -0.5 * dt) + omega + p
 
 
-@inlined
+@fused
 def on_step(q, spin, torque, inertia, dt):
     return q, (spin[3], spin[4], spin[5], spin[3], spin[4], spin[5], spin[6], spin[7], spin[8], spin[9])
 
 
-@inlined
+@fused
 def advance(q, spin, torque, inertia, dt):
     omega, w, p = (spin[0], spin[1], spin[2]), (spin[3], spin[4], spin[5]), (spin[6], spin[7], spin[8], spin[9])
     rate = acceleration(w, torque, inertia)

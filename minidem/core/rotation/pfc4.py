@@ -11,28 +11,28 @@ First order.
 
 import math
 
-from ..compiling import inlined
+from ..compiling import fused
 from ..quaternion import product, to_body, to_world, unit
 from .euler import acceleration, cross, kicked
 
 
-@inlined
+@fused
 def start(q, omega, torque, inertia, dt):
     return q, to_world(q, omega)
 
 
-@inlined
+@fused
 def on_step(q, omega, torque, inertia, dt):
     return q, to_body(q, omega)
 
 
-@inlined
+@fused
 def direction(v):
     scale = 1.0 / math.sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
     return v[0] * scale, v[1] * scale, v[2] * scale
 
 
-@inlined
+@fused
 def orthonormal(v):
     """The rotation, as a quaternion, that Gram and Schmidt make of the columns of 1 + v~."""
     a = direction((1.0, v[2], -v[1]))
@@ -43,7 +43,7 @@ def orthonormal(v):
     return 1.0 + a[0] + b[1] + c[2], b[2] - c[1], c[0] - a[2], a[1] - b[0]
 
 
-@inlined
+@fused
 def advance(q, omega, torque, inertia, dt):
     old = to_body(q, omega)
     new = old

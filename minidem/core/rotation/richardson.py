@@ -10,7 +10,7 @@ LAMMPS documentation, fix rigid and fix nve/asphere; Kamberaj, Li, Hansen, J. Ch
 fixes' other parts. `spin` is L (J s, world frame), conserved exactly for a free body.
 """
 
-from ..compiling import inlined
+from ..compiling import fused
 from ..quaternion import moved, rate_of, unit
 from . import fincham
 from .momentum import omega_of, pushed
@@ -19,7 +19,7 @@ start = fincham.start
 on_step = fincham.on_step
 
 
-@inlined
+@fused
 def advance(q, momentum, torque, inertia, dt):
     momentum = pushed(q, momentum, torque, dt)
     rate = rate_of(q, omega_of(q, momentum, inertia))

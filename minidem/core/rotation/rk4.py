@@ -7,24 +7,24 @@ values of `spin` hold the trial state that the next torque is wanted for; then c
 of q and omega: 17 values.
 """
 
-from ..compiling import inlined
+from ..compiling import fused
 from ..quaternion import moved, rate_of, unit
 from .euler import acceleration, kicked
 
 times = (0.0, 0.5, 0.5, 1.0)
 
 
-@inlined
+@fused
 def start(q, spin, torque, inertia, dt):
     return q, spin
 
 
-@inlined
+@fused
 def on_step(q, spin, torque, inertia, dt):
     return q, spin
 
 
-@inlined
+@fused
 def stage(q, omega, base_q, base_omega, sum_q, sum_omega, torque, inertia, weight, step):
     """Add the rates of the trial state to the sums, and go `step` from the base with them."""
     dq, domega = rate_of(q, omega), acceleration(omega, torque, inertia)
@@ -32,13 +32,13 @@ def stage(q, omega, base_q, base_omega, sum_q, sum_omega, torque, inertia, weigh
     return moved(base_q, dq, step), kicked(base_omega, domega, step) + base_q + base_omega + sum_q + sum_omega
 
 
-@inlined
+@fused
 def first(q, spin, torque, inertia, dt):
     omega, none = (spin[0], spin[1], spin[2]), (0.0, 0.0, 0.0)
     return stage(q, omega, q, omega, (0.0, 0.0, 0.0, 0.0), none, torque, inertia, 1.0, 0.5 * dt)
 
 
-@inlined
+@fused
 def parts(spin):
     return (
         (spin[0], spin[1], spin[2]),
@@ -49,19 +49,19 @@ def parts(spin):
     )
 
 
-@inlined
+@fused
 def second(q, spin, torque, inertia, dt):
     omega, base_q, base_omega, sum_q, sum_omega = parts(spin)
     return stage(q, omega, base_q, base_omega, sum_q, sum_omega, torque, inertia, 2.0, 0.5 * dt)
 
 
-@inlined
+@fused
 def third(q, spin, torque, inertia, dt):
     omega, base_q, base_omega, sum_q, sum_omega = parts(spin)
     return stage(q, omega, base_q, base_omega, sum_q, sum_omega, torque, inertia, 2.0, dt)
 
 
-@inlined
+@fused
 def fourth(q, spin, torque, inertia, dt):
     omega, base_q, base_omega, sum_q, sum_omega = parts(spin)
     dq, domega = rate_of(q, omega), acceleration(omega, torque, inertia)

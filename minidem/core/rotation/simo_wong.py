@@ -10,26 +10,26 @@ frame): six values. Conserves the angular momentum of a free body exactly. Krysl
 drift at all steps; here it does at large ones, where it is unstable. Keeps |q| = 1 to round-off without normalisation.
 """
 
-from ..compiling import inlined
+from ..compiling import fused
 from ..quaternion import turned
 from .euler import acceleration, kicked
 from .momentum import momentum_of, omega_of, pushed
 
 
-@inlined
+@fused
 def start(q, spin, torque, inertia, dt):
     omega = spin[0], spin[1], spin[2]
     momentum = pushed(q, momentum_of(q, omega, inertia), torque, -0.5 * dt)
     return q, momentum + kicked(omega, acceleration(omega, torque, inertia), -0.5 * dt)
 
 
-@inlined
+@fused
 def on_step(q, spin, torque, inertia, dt):
     omega = omega_of(q, pushed(q, (spin[0], spin[1], spin[2]), torque, 0.5 * dt), inertia)
     return q, (*omega, spin[3], spin[4], spin[5])
 
 
-@inlined
+@fused
 def advance(q, spin, torque, inertia, dt):
     _, on = on_step(q, spin, torque, inertia, dt)
     w = 2.0 * on[0] - spin[3], 2.0 * on[1] - spin[4], 2.0 * on[2] - spin[5]

@@ -8,12 +8,12 @@ half a step back by the same SSPRK3 with -dt/2, and the output takes it half a s
 Keeps |q| = 1 to round-off without normalisation. Not symplectic; energy and angular momentum to third order in a step.
 """
 
-from ..compiling import inlined
+from ..compiling import fused
 from ..quaternion import turned
 from .euler import acceleration, kicked
 
 
-@inlined
+@fused
 def ssprk3(omega, torque, inertia, dt):
     """omega after dt under a constant body-frame torque (Eq. 9 and 10)."""
     a = acceleration(omega, torque, inertia)
@@ -27,17 +27,17 @@ def ssprk3(omega, torque, inertia, dt):
     )
 
 
-@inlined
+@fused
 def start(q, omega, torque, inertia, dt):
     return q, ssprk3(omega, torque, inertia, -0.5 * dt)
 
 
-@inlined
+@fused
 def advance(q, omega, torque, inertia, dt):
     omega = ssprk3(omega, torque, inertia, dt)
     return turned(q, omega, dt), omega
 
 
-@inlined
+@fused
 def on_step(q, omega, torque, inertia, dt):
     return q, ssprk3(omega, torque, inertia, 0.5 * dt)

@@ -7,18 +7,18 @@ del Valle et al., Comput. Phys. Commun. 297, 109077 (2024), App. A. Keeps |q| = 
 With a torque that changes during the step it is of first order, since it holds the torque of the step's beginning.
 """
 
-from ..compiling import inlined
+from ..compiling import fused
 from ..quaternion import turned
 from .euler import acceleration
 from .spiral import ssprk3
 
 
-@inlined
+@fused
 def start(q, omega, torque, inertia, dt):
     return q, omega
 
 
-@inlined
+@fused
 def advance(q, omega, torque, inertia, dt):
     rate = acceleration(omega, torque, inertia)
     h = 0.5 * dt * dt
@@ -27,6 +27,6 @@ def advance(q, omega, torque, inertia, dt):
     return q, ssprk3(omega, torque, inertia, dt)
 
 
-@inlined
+@fused
 def on_step(q, omega, torque, inertia, dt):
     return q, omega

@@ -8,7 +8,7 @@ Svanberg, Mol. Phys. 92, 1085 (1997); named by Martys and Mountain, Phys. Rev. E
 |q| = 1 by scaling. The first guess is q(n). `spin` is L (J s, world frame), conserved exactly for a free body.
 """
 
-from ..compiling import inlined
+from ..compiling import fused
 from ..quaternion import moved, rate_of, unit
 from . import fincham
 from .momentum import omega_of, pushed
@@ -17,7 +17,7 @@ start = fincham.start
 on_step = fincham.on_step
 
 
-@inlined
+@fused
 def advance(q, momentum, torque, inertia, dt):
     momentum = pushed(q, momentum, torque, dt)
     middle = q

@@ -9,12 +9,12 @@ known yet at that point, and omega(n+1/2) gives the published errors. Between st
 half kick is done as soon as the torque of its time is there. First order.
 """
 
-from ..compiling import inlined
+from ..compiling import fused
 from ..quaternion import moved, rate_of, unit
 from .euler import acceleration, kicked
 
 
-@inlined
+@fused
 def start(q, omega, torque, inertia, dt):
     # omega(-1/2) whose second half kick gives omega(0): a fixed point; each iteration gains a factor dt omega / 2.
     back = omega
@@ -23,12 +23,12 @@ def start(q, omega, torque, inertia, dt):
     return q, back
 
 
-@inlined
+@fused
 def on_step(q, omega, torque, inertia, dt):
     return q, kicked(omega, acceleration(omega, torque, inertia), 0.5 * dt)
 
 
-@inlined
+@fused
 def advance(q, omega, torque, inertia, dt):
     q, omega = on_step(q, omega, torque, inertia, dt)
     omega = kicked(omega, acceleration(omega, torque, inertia), 0.5 * dt)
