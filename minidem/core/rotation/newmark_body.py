@@ -15,27 +15,35 @@ from .euler import acceleration, by_inertia, kicked
 
 
 @fused
-def velocity(before, torque, inertia, dt):
-    """omega(n) from omega(n-1/2): the root of omega - dt/2 rate(omega) - before, by Newton's method (Eq. 42 and 43)."""
-    a, b, c = 0.5 * dt * inertia[6], 0.5 * dt * inertia[7], 0.5 * dt * inertia[8]
-    still = kicked(before, by_inertia(torque, inertia), 0.5 * dt)
-    x, y, z = still
-    for _ in range(12):
-        fx, fy, fz = x - a * y * z - still[0], y - b * z * x - still[1], z - c * x * y - still[2]
+def refined(omega, still, a, b, c):
+    """omega after four iterations of Newton's method for omega = still + (a yz, b zx, c xy)."""
+    x, y, z = omega
+    for _ in range(4):
+        ayz, bzx, cxy = a * y * z, b * z * x, c * x * y
+        fx, fy, fz = x - ayz - still[0], y - bzx - still[1], z - cxy - still[2]
         # Jacobian [[1, -az, -ay], [-bz, 1, -bx], [-cy, -cx, 1]], inverted by cofactors
-        xx, xy, xz = 1.0 - b * c * x * x, a * (z + c * x * y), a * (y + b * x * z)
-        yx, yy, yz = b * (z + c * x * y), 1.0 - a * c * y * y, b * (x + a * y * z)
-        zx, zy, zz = c * (y + b * x * z), c * (x + a * y * z), 1.0 - a * b * z * z
-        scale = 1.0 / (xx - a * z * yx - a * y * zx)
-        dx, dy, dz = (
-            scale * (xx * fx + xy * fy + xz * fz),
-            scale * (yx * fx + yy * fy + yz * fz),
-            scale * (zx * fx + zy * fy + zz * fz),
+        gx, gy, gz = x + ayz, y + bzx, z + cxy
+        xx, yy, zz = 1.0 - b * c * x * x, 1.0 - c * a * y * y, 1.0 - a * b * z * z
+        scale = 1.0 / (xx - a * b * z * gz - a * c * y * gy)
+        x, y, z = (
+            x - scale * (xx * fx + a * (gz * fy + gy * fz)),
+            y - scale * (yy * fy + b * (gz * fx + gx * fz)),
+            z - scale * (zz * fz + c * (gy * fx + gx * fy)),
         )
-        x, y, z = x - dx, y - dy, z - dz
-        if abs(dx) + abs(dy) + abs(dz) <= 1e-9 * (abs(x) + abs(y) + abs(z)):  # quadratic: the next would be round-off
-            break
     return x, y, z
+
+
+@fused
+def velocity(before, torque, inertia, dt):
+    """omega(n) from omega(n-1/2): the root of omega - dt/2 rate(omega) - before (Eq. 42 and 43).
+
+    Newton's method starts with an error of h = dt |omega| / 2 and squares it: round-off is reached after 3 iterations at
+    h = 0.1, 4 at 0.5, 7 at 1 (the worst of 20,000 bodies). Eight are made, always, since a branch would keep bodies from
+    being moved several at a time; four by four, since LLVM leaves longer loops as they are, which would do the same.
+    """
+    still = kicked(before, by_inertia(torque, inertia), 0.5 * dt)
+    a, b, c = 0.5 * dt * inertia[6], 0.5 * dt * inertia[7], 0.5 * dt * inertia[8]
+    return refined(refined(still, still, a, b, c), still, a, b, c)
 
 
 @fused
