@@ -2,7 +2,7 @@
 
 import math
 
-from .compiling import fused
+from .compiling import fused, inlined
 
 # pi in two parts (Cody and Waite 1980, ch. 8): the first has 33 bits, so that k times it is exact for the k that occur.
 _PI_1, _PI_2 = 3.1415926534682512, 1.2154201013012384e-10
@@ -87,7 +87,7 @@ def moved(q, rate, dt):
     return q[0] + dt * rate[0], q[1] + dt * rate[1], q[2] + dt * rate[2], q[3] + dt * rate[3]
 
 
-@fused
+@inlined
 def matrix(q):
     """Rows of the rotation matrix body -> world of a unit quaternion."""
     w, x, y, z = q
@@ -98,7 +98,7 @@ def matrix(q):
     )
 
 
-@fused
+@inlined
 def carried(position, b, rotation, centre, s):
     """World place of the point `centre[:, s]` of body b, whose rotation matrix is given by its rows."""
     x, y, z = centre[0, s], centre[1, s], centre[2, s]
@@ -110,7 +110,7 @@ def carried(position, b, rotation, centre, s):
     )
 
 
-@fused
+@inlined
 def to_world(q, v):
     a, b, c = matrix(q)
     return (
@@ -120,7 +120,7 @@ def to_world(q, v):
     )
 
 
-@fused
+@inlined
 def to_body(q, v):
     a, b, c = matrix(q)
     return (

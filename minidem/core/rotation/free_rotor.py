@@ -47,7 +47,7 @@ import math
 
 import numpy as np
 
-from ..compiling import inlined, internal
+from ..compiling import fused, inlined, internal
 from ..quaternion import cos_sinc, dot, product, turn, unit
 from .euler import by_inertia, kicked
 
@@ -76,7 +76,7 @@ def exact_product(a, b):
     return p, ((c * d - p) + c * f + e * d) + e * f
 
 
-@inlined
+@fused
 def share(i, j, w):
     """i (i - j) w^2 to twice the digits."""
     d, d_low = exact_sum(i, -j)
@@ -86,13 +86,19 @@ def share(i, j, w):
     return h, h_low + (f * (g_low + d_low * w) + f_low * g)
 
 
-@inlined
+@fused
 def discriminant(inertia, omega):
     """D = L^2 - 2 T I_y: zero on the separatrix, and exact near it."""
     a, a_low = share(inertia[2], inertia[1], omega[2])
     b, b_low = share(inertia[0], inertia[1], omega[0])
     s, s_low = exact_sum(a, b)
     return s + (s_low + (a_low + b_low))
+
+
+@fused
+def cos_sin(angle):
+    cos, sinc = cos_sinc(angle * angle)
+    return cos, angle * sinc
 
 
 @internal
@@ -104,8 +110,8 @@ def cs_dn(a, b, u):
     """
     mean = 0.5 * (a + b)
     if a - b < 1e-8 * a:
-        sign = math.sin(mean * u)
-        x, dn = mean * math.cos(mean * u) / math.copysign(max(abs(sign), 1e-150), sign), 1.0
+        cos, sign = cos_sin(mean * u)
+        x, dn = mean * cos / math.copysign(max(abs(sign), 1e-150), sign), 1.0
     else:
         x, dn, sign = cs_dn(mean, math.sqrt(a * b), u)
     return x * dn, (x * x + mean * b) / (x * x + mean * a), sign
@@ -122,6 +128,15 @@ def jacobi(u, complement):
     return math.tanh(u), sech, sech, 1.0 / math.sinh(u)
 
 
+@fused
+def arc(t):
+    """atan(t): by its series where that is short, as all but the first one or two arcs of a sum allow."""
+    t2 = t * t
+    if t2 > 1e-3:
+        return math.atan(t)
+    return t * (1.0 - t2 * (1 / 3 - t2 * (1 / 5 - t2 * (1 / 7 - t2 * (1 / 9 - t2 / 11)))))
+
+
 @internal
 def precession(kappa, g, b, x):
     """The two sums of Eq. 2."""
@@ -132,9 +147,10 @@ def precession(kappa, g, b, x):
         ab = a * b
         x_next = 0.5 * (x - ab / x)
         a = 0.5 * (a + b)
-        slope += kappa * ab / (g * g + ab)
-        swing += weight * math.atan(math.copysign(0.5 * kappa, x) / math.sqrt(x_next * x_next + a * a))
-        kappa *= 0.5 * (g * g - ab) / (g * g + ab)
+        share_of_kappa = kappa / (g * g + ab)
+        slope += share_of_kappa * ab
+        swing += weight * arc(math.copysign(0.5 * kappa, x) / math.sqrt(x_next * x_next + a * a))
+        kappa = 0.5 * share_of_kappa * (g * g - ab)
         g = 0.5 * (g + ab / g)
         b = math.sqrt(ab)
         x = x_next
@@ -142,7 +158,7 @@ def precession(kappa, g, b, x):
     return slope, swing
 
 
-@inlined
+@fused
 def added(kappa, g, n, s0, s, s1, c1, d1):
     """What Psi from phase u0 to u0 + u lacks of Psi from 0 to u (DLMF 19.11(i) with alpha^2 = -n; s1, c1, d1 at u0 + u).
 
@@ -151,7 +167,7 @@ def added(kappa, g, n, s0, s, s1, c1, d1):
     return math.atan2(kappa * g * g * s0 * s * s1, 1.0 + n * (s1 * s1 - s0 * s * c1 * d1))
 
 
-@inlined
+@fused
 def cycled(v, k):
     """(x, y, z), (y, z, x) or (z, x, y): proper rotations."""
     if k == 0:
@@ -159,6 +175,12 @@ def cycled(v, k):
     if k == 1:
         return v[1], v[2], v[0]
     return v[2], v[0], v[1]
+
+
+@fused
+def turned_about_z(q, c, s):
+    """q exp(z angle/2), from the cosine and the sine of half the angle."""
+    return q[0] * c - q[3] * s, q[1] * c + q[2] * s, q[2] * c - q[1] * s, q[3] * c + q[0] * s
 
 
 @internal
@@ -180,8 +202,8 @@ def tumbled(omega, inertia, t):
 
     xy, xz, yz = iy - ix, iz - ix, iz - iy
     r = math.sqrt(ix * xz / (iy * yz))
-    most_x = math.hypot(wx, wy / r)
-    most_z = math.hypot(wz, wy * math.sqrt(iy * xy / (iz * xz)))
+    most_x = math.sqrt(wx * wx + (wy / r) ** 2)
+    most_z = math.sqrt(wz * wz + wy * wy * (iy * xy / (iz * xz)))
     squeeze = ix * xy / (iz * yz)
     m = squeeze * (most_x / most_z) ** 2
     complement = min(excess / (iz * yz) / (most_z * most_z), 1.0)
@@ -208,7 +230,7 @@ def tumbled(omega, inertia, t):
     # P^-1 exp(z psi/2) P1, where P turns L onto z: (|L| + L_z, L x z).
     before = unit((momentum + lz, -ly, lx, 0.0))
     after = unit((momentum + iz * wz1, iy * wy1, -ix * wx1, 0.0))
-    tw, tx, ty, tz = product(product(before, (math.cos(0.5 * psi), 0.0, 0.0, math.sin(0.5 * psi))), after)
+    tw, tx, ty, tz = product(turned_about_z(before, *cos_sin(0.5 * psi)), after)
 
     if half:
         wx1, wz1, tx, tz = -wx1, -wz1, -tx, -tz
@@ -219,15 +241,13 @@ def tumbled(omega, inertia, t):
     return (tw, tx, ty, tz), cycled((wx1, wy1, wz1), back)
 
 
-@inlined
-def spun(omega, inertia, t):
-    """The turn of a body symmetric about z over t, and omega after it: Eq. 1."""
+@fused
+def spun(omega, slip, t):
+    """The turn of a body symmetric about z over t, and omega after it: Eq. 1 with slip = Omega/omega_z."""
     wx, wy, wz = omega
-    across, along = inertia[0], inertia[2]
-    angle = t * wz * (along - across) / across
-    c, s = cos_sinc(0.25 * angle * angle)
-    s *= 0.5 * angle  # c and s: of half the angle
-    rotation = product(turn((wx, wy, wz * along / across), t), (c, 0.0, 0.0, -s))
+    lag = wz * slip  # Omega
+    c, s = cos_sin(0.5 * t * lag)
+    rotation = turned_about_z(turn((wx, wy, wz + lag), t), c, -s)
     cos, sin = (c - s) * (c + s), 2.0 * s * c
     return rotation, (wx * cos - wy * sin, wx * sin + wy * cos, wz)
 
@@ -235,11 +255,12 @@ def spun(omega, inertia, t):
 @internal
 def free(q, omega, inertia, t):
     """q and omega after a time t without torque."""
-    inertia = ix, iy, iz = inertia[0], inertia[1], inertia[2]
+    ix, iy, iz = inertia[0], inertia[1], inertia[2]
     wx, wy, wz = abs(omega[0]), abs(omega[1]), abs(omega[2])
     if ix == iy or iy == iz or iz == ix:
         k = 0 if ix == iy else 1 if iz == iy else 2
-        rotation, after = spun(cycled(omega, k), cycled(inertia, k), t)
+        slip = -inertia[6] if k == 0 else -inertia[7] if k == 1 else -inertia[8]
+        rotation, after = spun(cycled(omega, k), slip, t)
         k = (3 - k) % 3
         x, y, z = cycled((rotation[1], rotation[2], rotation[3]), k)
         rotation, omega = (rotation[0], x, y, z), cycled(after, k)
@@ -248,18 +269,18 @@ def free(q, omega, inertia, t):
         if most < _STILL or second < _NONE * most:
             rotation = turn(omega, t)
         else:
-            rotation, omega = tumbled(omega, inertia, t)
+            rotation, omega = tumbled(omega, (ix, iy, iz), t)
     return product(q, rotation), omega
 
 
-@inlined
+@fused
 def later(elapsed, dt):
     """elapsed + dt, as a multiple of dt where it was one: 1e5 roundings the same way would show in the angle."""
-    steps = np.rint(elapsed / dt)
+    steps = np.rint(elapsed * (1.0 / dt))
     return (steps + 1.0) * dt if steps * dt == elapsed else elapsed + dt
 
 
-@inlined
+@fused
 def now(spin, inertia):
     """omega before the closing half kick."""
     omega = spin[0], spin[1], spin[2]
@@ -268,13 +289,13 @@ def now(spin, inertia):
     return omega
 
 
-@inlined
+@fused
 def start(q, spin, torque, inertia, dt):
     omega = kicked((spin[0], spin[1], spin[2]), by_inertia(torque, inertia), -0.5 * dt)
     return q, (omega[0], omega[1], omega[2], q[0], q[1], q[2], q[3], 0.0)
 
 
-@inlined
+@fused
 def advance(q, spin, torque, inertia, dt):
     if torque[0] == 0.0 and torque[1] == 0.0 and torque[2] == 0.0:
         elapsed = later(spin[7], dt)
@@ -289,7 +310,7 @@ def advance(q, spin, torque, inertia, dt):
     return p, (omega[0], omega[1], omega[2], p[0], p[1], p[2], p[3], 0.0)
 
 
-@inlined
+@fused
 def on_step(q, spin, torque, inertia, dt):
     omega = kicked(now(spin, inertia), by_inertia(torque, inertia), 0.5 * dt)
     return q, (omega[0], omega[1], omega[2], 0.0, 0.0, 0.0, 0.0, 0.0)
