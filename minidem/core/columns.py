@@ -6,18 +6,21 @@ takes longer than to rotate thirty bodies and, of many rows, keeps it from using
 here, and LLVM is told that rows do not overlap.
 """
 
+from functools import cache
+
 from numba import float64, int64, types
 from numba.core import cgutils
 from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
 
-def access(name, counts):
-    """Two functions for the array `name` of a kernel whose arrays have `counts[name]` rows and do not overlap.
+@cache
+def access(name, arrays):
+    """Two functions for the array `name` of a kernel whose `arrays`, pairs of names and numbers of rows, do not overlap.
 
     read(rows, column) -> tuple, and write(rows, column, tuple).
     """
-    components = range(counts[name])
+    components = range(dict(arrays)[name])
 
     def places(context, builder, kind, rows, column):
         rows = context.make_array(kind)(context, builder, rows)
@@ -27,7 +30,7 @@ def access(name, counts):
     def apart_from_other_rows(builder, instruction, component):
         module = builder.module
         domain = module.add_metadata(["rows"])
-        scopes = {(a, c): module.add_metadata([f"{a}{c}", domain]) for a, count in counts.items() for c in range(count)}
+        scopes = {(a, c): module.add_metadata([f"{a}{c}", domain]) for a, count in arrays for c in range(count)}
         own = scopes.pop((name, component))
         instruction.set_metadata("alias.scope", module.add_metadata([own]))
         instruction.set_metadata("noalias", module.add_metadata(list(scopes.values())))

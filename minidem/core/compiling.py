@@ -11,7 +11,6 @@ import tempfile
 import warnings
 from functools import cache
 from pathlib import Path
-from types import FunctionType
 
 import numba
 from llvmlite.binding import get_host_cpu_name
@@ -64,31 +63,35 @@ ROWS = types.Array(float64, 2, "C")
 _rotation_signature = types.void(ROWS, ROWS, ROWS, ROWS, int64, int64, float64)
 
 
+_LOOP = """
+def loop(orientation, spin, torque, inertia, first, last, dt):
+    for b in range(first, last):
+        q, s = read_orientation(orientation, b), read_spin(spin, b)
+        q, s = one_body(q, s, read_torque(torque, b), read_inertia(inertia, b), dt)
+        write_orientation(orientation, b, q)
+        write_spin(spin, b, s)
+"""
+
+
 def rotation_kernel(one_body, name, values=3, compiler=kernel):
     """The loop over bodies around one function of a rotational integrator that keeps `values` numbers a body.
 
-    A function pointer to be called with (orientation, spin, torque, inertia, first, last, dt): the columns first to
-    last - 1 are moved. A pointer has the same type for every scheme, so the step kernel is compiled once and finds itself
-    in the disk cache; a jitted function as an argument or in a closure would miss the cache in every process. So `one_body`
-    is a global of the loop, and the loop is renamed, because numba's cache tells functions apart by name.
+    To be called with (orientation, spin, torque, inertia, first, last, dt): moves the bodies first to last - 1, each in the
+    same way, to the last bit, whatever the range. No two of the arrays may overlap.
+
+    It is a function pointer, which has the same type for every scheme, so the step kernel is compiled once and finds itself
+    in the disk cache; a jitted function as an argument or in a closure would miss the cache in every process. What the loop
+    calls are its globals, and the loop is renamed, because numba's cache tells functions apart by name.
     """
-    rows = {"orientation": 4, "spin": values, "torque": 3, "inertia": 9}
     bound = {"one_body": one_body}
-    for array in rows:
-        bound[f"{array}_at"], bound[f"set_{array}"] = access(array, rows)
-    loop = FunctionType(_loop.__code__, bound, name)
-    loop.__qualname__ = name
+    rows = (("orientation", 4), ("spin", values), ("torque", 3), ("inertia", 9))
+    for array, _ in rows:
+        bound[f"read_{array}"], bound[f"write_{array}"] = access(array, rows)
+    exec(compile(_LOOP, __file__, "exec"), bound)  # numba's cache wants the name of a real file
+    loop = bound["loop"]
+    loop.__name__ = loop.__qualname__ = name
     loop.__module__ = one_body.py_func.__module__
     return compiler(loop, lambda **options: cfunc(_rotation_signature, **options))
-
-
-def _loop(orientation, spin, torque, inertia, first, last, dt):
-    for b in range(first, last):
-        q, s = one_body(  # noqa: F821
-            orientation_at(orientation, b), spin_at(spin, b), torque_at(torque, b), inertia_at(inertia, b), dt  # noqa: F821
-        )  # fmt: skip
-        set_orientation(orientation, b, q)  # noqa: F821
-        set_spin(spin, b, s)  # noqa: F821
 
 
 def in_this_process(function, compiler=njit):
