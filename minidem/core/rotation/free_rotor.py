@@ -252,7 +252,7 @@ def spun(omega, slip, t):
     return rotation, (wx * cos - wy * sin, wx * sin + wy * cos, wz)
 
 
-@internal
+@fused
 def free(q, omega, inertia, t):
     """q and omega after a time t without torque."""
     ix, iy, iz = inertia[0], inertia[1], inertia[2]
@@ -297,17 +297,18 @@ def start(q, spin, torque, inertia, dt):
 
 @fused
 def advance(q, spin, torque, inertia, dt):
-    if torque[0] == 0.0 and torque[1] == 0.0 and torque[2] == 0.0:
-        elapsed = later(spin[7], dt)
-        origin = spin[3], spin[4], spin[5], spin[6]
-        p, _ = free(origin, (spin[0], spin[1], spin[2]), inertia, elapsed)
+    coasting = torque[0] == 0.0 and torque[1] == 0.0 and torque[2] == 0.0
+    if coasting:
+        origin, omega, t = (spin[3], spin[4], spin[5], spin[6]), (spin[0], spin[1], spin[2]), later(spin[7], dt)
+    else:
+        origin, omega, t = q, kicked(now(spin, inertia), by_inertia(torque, inertia), dt), dt
+    p, after = free(origin, omega, inertia, t)
+    if coasting:
         if dot(p, q) < 0.0:  # the same orientation; without jumps
             p = -p[0], -p[1], -p[2], -p[3]
-        return p, (spin[0], spin[1], spin[2], origin[0], origin[1], origin[2], origin[3], elapsed)
-    omega = kicked(now(spin, inertia), by_inertia(torque, inertia), dt)
-    p, omega = free(q, omega, inertia, dt)
+        return p, (omega[0], omega[1], omega[2], origin[0], origin[1], origin[2], origin[3], t)
     p = unit(p)
-    return p, (omega[0], omega[1], omega[2], p[0], p[1], p[2], p[3], 0.0)
+    return p, (after[0], after[1], after[2], p[0], p[1], p[2], p[3], 0.0)
 
 
 @fused
