@@ -162,9 +162,21 @@ def precession(kappa, g, b, x):
 def added(kappa, g, n, s0, s, s1, c1, d1):
     """What Psi from phase u0 to u0 + u lacks of Psi from 0 to u (DLMF 19.11(i) with alpha^2 = -n; s1, c1, d1 at u0 + u).
 
-    A wrong branch of the angle would change the sign of q at most, and `advance` looks after that.
+    An angle as a pair of numbers that are proportional to its cosine and its sine.
     """
-    return math.atan2(kappa * g * g * s0 * s * s1, 1.0 + n * (s1 * s1 - s0 * s * c1 * d1))
+    return 1.0 + n * (s1 * s1 - s0 * s * c1 * d1), kappa * g * g * s0 * s * s1
+
+
+@fused
+def half(c, s):
+    """Cosine and sine of half the angle of such a pair, without a difference of nearly equal numbers."""
+    size = math.sqrt(c * c + s * s)
+    if c > 0.0:
+        c = size + c
+    else:
+        c, s = abs(s), math.copysign(size - c, s)
+    scale = 1.0 / math.sqrt(c * c + s * s)
+    return c * scale, s * scale
 
 
 @fused
@@ -196,43 +208,47 @@ def tumbled(omega, inertia, t):
     quarter = (excess < 0.0) != (iz < iy) and excess != 0.0
     if quarter:
         ix, iz, wx, wz = iz, ix, -wz, wx
-    half = wz < 0.0
-    if half:
+    flipped = wz < 0.0
+    if flipped:
         wx, wz = -wx, -wz
 
     xy, xz, yz = iy - ix, iz - ix, iz - iy
-    r = math.sqrt(ix * xz / (iy * yz))
-    most_x = math.sqrt(wx * wx + (wy / r) ** 2)
+    iz_yz, r = iz * yz, math.sqrt(ix * xz / (iy * yz))
+    wy_r = wy / r
+    most_x = math.sqrt(wx * wx + wy_r * wy_r)
     most_z = math.sqrt(wz * wz + wy * wy * (iy * xy / (iz * xz)))
-    squeeze = ix * xy / (iz * yz)
-    m = squeeze * (most_x / most_z) ** 2
-    complement = min(excess / (iz * yz) / (most_z * most_z), 1.0)
-    u = t * math.copysign(most_z * math.sqrt(xz / ix * yz / iy), xz)
+    per_x, per_z, squeeze, excess = 1.0 / most_x, 1.0 / most_z, ix * xy / iz_yz, excess / iz_yz
+    m = squeeze * (most_x * per_z) ** 2
+    complement = min(excess * per_z * per_z, 1.0)
+    u = t * math.copysign(most_z * math.sqrt(xz * yz / (ix * iy)), xz)
     s, c, d, cs = jacobi(u, complement)
 
     # omega by the addition theorems, multiplied by its amplitudes: no phase, and nothing to divide by that may vanish.
-    d0 = wz / most_z
-    low = c * c + (s * d0) ** 2  # 1 - m s0^2 s^2
-    wx1 = (wx * c - wy / r * d0 * s * d) / low
-    wy1 = (wy * c * d + r * wx * d0 * s) / low
-    wz1 = math.sqrt(excess / (iz * yz) + squeeze * wx1 * wx1)
+    d0 = wz * per_z
+    low = 1.0 / (c * c + (s * d0) ** 2)  # 1/(1 - m s0^2 s^2)
+    wx1 = (wx * c - wy_r * d0 * s * d) * low
+    wy1 = (wy * c * d + r * wx * d0 * s) * low
+    wz1 = math.sqrt(excess + squeeze * wx1 * wx1)
 
     n = iz * xy / (ix * yz)
     g = math.sqrt(iy * xz / (ix * yz))
     kappa = math.sqrt(n * (n + m)) / g
     slope, swing = precession(kappa, g, math.sqrt(complement), cs)
-    c0, c1, s0, s1 = wx / most_x, wx1 / most_x, wy / (r * most_x), wy1 / (r * most_x)
+    c0, c1, s0, s1 = wx * per_x, wx1 * per_x, wy_r * per_x, wy1 / r * per_x
     lx, ly, lz = ix * wx, iy * wy, iz * wz
     momentum = math.sqrt(lx * lx + ly * ly + lz * lz)
-    chi = math.atan2(g * (c0 * s1 - s0 * c1), c0 * c1 + g * g * s0 * s1)
-    psi = (momentum * t / iy + u * slope) + (swing - added(kappa, g, n, s0, s, s1, c1, wz1 / most_z) - chi)
+    chi = c0 * c1 + g * g * s0 * s1, g * (c0 * s1 - s0 * c1)
+    lack = added(kappa, g, n, s0, s, s1, c1, wz1 * per_z)
+    c, s = half(chi[0] * lack[0] - chi[1] * lack[1], chi[0] * lack[1] + chi[1] * lack[0])
+    # A wrong branch of the angle would change the sign of q at most, and `advance` looks after that.
 
     # P^-1 exp(z psi/2) P1, where P turns L onto z: (|L| + L_z, L x z).
-    before = unit((momentum + lz, -ly, lx, 0.0))
+    before = turned_about_z(unit((momentum + lz, -ly, lx, 0.0)), c, -s)
+    before = turned_about_z(before, *cos_sin(0.5 * ((momentum * t / iy + u * slope) + swing)))
     after = unit((momentum + iz * wz1, iy * wy1, -ix * wx1, 0.0))
-    tw, tx, ty, tz = product(turned_about_z(before, *cos_sin(0.5 * psi)), after)
+    tw, tx, ty, tz = product(before, after)
 
-    if half:
+    if flipped:
         wx1, wz1, tx, tz = -wx1, -wz1, -tx, -tz
     if quarter:
         wx1, wz1, tx, tz = wz1, -wx1, tz, -tx
@@ -303,9 +319,9 @@ def advance(q, spin, torque, inertia, dt):
     else:
         origin, omega, t = q, kicked(now(spin, inertia), by_inertia(torque, inertia), dt), dt
     p, after = free(origin, omega, inertia, t)
+    if dot(p, q) < 0.0:  # the same orientation; without jumps
+        p = -p[0], -p[1], -p[2], -p[3]
     if coasting:
-        if dot(p, q) < 0.0:  # the same orientation; without jumps
-            p = -p[0], -p[1], -p[2], -p[3]
         return p, (omega[0], omega[1], omega[2], origin[0], origin[1], origin[2], origin[3], t)
     p = unit(p)
     return p, (after[0], after[1], after[2], p[0], p[1], p[2], p[3], 0.0)
