@@ -17,7 +17,7 @@ from llvmlite.binding import get_host_cpu_name
 from numba import cfunc, config, float64, int64, njit, types
 from numba.core.errors import NumbaExperimentalFeatureWarning
 
-from .columns import access
+from .lanes import ROWS, over_bodies
 
 # Function pointers in a tuple (the stages of a scheme) still make numba say this at every call.
 warnings.filterwarnings("ignore", "First-class function type", NumbaExperimentalFeatureWarning)
@@ -59,17 +59,10 @@ def kernel(function, compiler=njit):
         config.CACHE_DIR = previous
 
 
-ROWS = types.Array(float64, 2, "C")
 _rotation_signature = types.void(ROWS, ROWS, ROWS, ROWS, int64, int64, float64)
-
-
 _LOOP = """
 def loop(orientation, spin, torque, inertia, first, last, dt):
-    for b in range(first, last):
-        q, s = read_orientation(orientation, b), read_spin(spin, b)
-        q, s = one_body(q, s, read_torque(torque, b), read_inertia(inertia, b), dt)
-        write_orientation(orientation, b, q)
-        write_spin(spin, b, s)
+    over_bodies(orientation, spin, torque, inertia, first, last, dt)
 """
 
 
@@ -81,12 +74,9 @@ def rotation_kernel(one_body, name, values=3, compiler=kernel):
 
     It is a function pointer, which has the same type for every scheme, so the step kernel is compiled once and finds itself
     in the disk cache; a jitted function as an argument or in a closure would miss the cache in every process. What the loop
-    calls are its globals, and the loop is renamed, because numba's cache tells functions apart by name.
+    calls is a global of it, and the loop is renamed, because numba's cache tells functions apart by name.
     """
-    bound = {"one_body": one_body}
-    rows = (("orientation", 4), ("spin", values), ("torque", 3), ("inertia", 9))
-    for array, _ in rows:
-        bound[f"read_{array}"], bound[f"write_{array}"] = access(array, rows)
+    bound = {"over_bodies": over_bodies(one_body, values)}
     exec(compile(_LOOP, __file__, "exec"), bound)  # numba's cache wants the name of a real file
     loop = bound["loop"]
     loop.__name__ = loop.__qualname__ = name
