@@ -13,6 +13,7 @@ from numba.core import cgutils
 from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
+ROWS = types.Array(float64, 2, "C")
 GROUPS = 2  # of lanes; two times four doubles are the LANES of state.py on most processors
 
 
@@ -66,9 +67,6 @@ def over_bodies(one_body, values):
         return types.void(orientation, spin, torque, inertia, int64, int64, float64), generate
 
     return loop
-
-
-ROWS = types.Array(float64, 2, "C")
 
 
 def _places(context, builder, array, count, column):
