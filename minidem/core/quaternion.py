@@ -13,12 +13,26 @@ _ROUND = 6755399441055744.0  # 1.5 * 2^52: adding and subtracting it rounds to a
 def cos_sinc(x2):
     """cos(x) and sin(x)/x from x^2, without branches or library calls, to about two units in the last place."""
     x = math.sqrt(x2 + 1e-300)  # never zero
-    k = (x * (1.0 / math.pi) + _ROUND) - _ROUND
-    r = (x - k * _PI_1) - k * _PI_2
-    half = 0.5 * k
-    sign = 1.0 - 4.0 * abs(half - ((half + _ROUND) - _ROUND))  # -1 for odd k
+    sign, r = within_half_pi(x)
     cos, sinc = series(r * r)
     return sign * cos, (sign * (r / x)) * sinc
+
+
+@fused
+def cos_sin(x):
+    """cos(x) and sin(x), likewise."""
+    sign, r = within_half_pi(x)
+    cos, sinc = series(r * r)
+    return sign * cos, (sign * r) * sinc
+
+
+@fused
+def within_half_pi(x):
+    """(-1)^k and x - k pi, with the k that makes the latter smallest."""
+    k = (x * (1.0 / math.pi) + _ROUND) - _ROUND
+    half = 0.5 * k
+    sign = 1.0 - 4.0 * abs(half - ((half + _ROUND) - _ROUND))
+    return sign, (x - k * _PI_1) - k * _PI_2
 
 
 @fused

@@ -21,7 +21,7 @@ def callable_from_python(function):
 quaternion = SimpleNamespace(
     **{
         name: callable_from_python(getattr(scalars, name))
-        for name in ("cos_sinc", "matrix", "moved", "product", "rate_of", "to_body", "to_world", "turned", "unit")
+        for name in ("cos_sin", "cos_sinc", "matrix", "moved", "product", "rate_of", "to_body", "to_world", "turned", "unit")
     }
 )
 EPS = np.finfo(float).eps
@@ -50,6 +50,12 @@ def test_cos_and_sinc_agree_with_the_math_library():
     assert worst_cos < 4e-16
     assert worst_sinc < 4e-16
     assert worst_sin < 6e-16  # two more roundings
+
+
+def test_cos_and_sin_agree_with_the_math_library():
+    for x2 in squares():
+        for x in (math.sqrt(x2), -math.sqrt(x2)):
+            assert quaternion.cos_sin(x) == pytest.approx((math.cos(x), math.sin(x)), rel=0, abs=4e-16)
 
 
 def test_sinc_is_one_where_the_square_underflows():

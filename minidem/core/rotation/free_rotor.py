@@ -48,7 +48,7 @@ import math
 import numpy as np
 
 from ..compiling import fused, inlined, internal
-from ..quaternion import cos_sinc, dot, product, turn, unit
+from ..quaternion import cos_sin, dot, product, turn, unit
 from .euler import by_inertia, kicked
 
 # `spin` is eight values: body-frame omega (rad/s, 3) and q (4) at the last kick, and the time since (s, 1).
@@ -93,12 +93,6 @@ def discriminant(inertia, omega):
     b, b_low = share(inertia[0], inertia[1], omega[0])
     s, s_low = exact_sum(a, b)
     return s + (s_low + (a_low + b_low))
-
-
-@fused
-def cos_sin(angle):
-    cos, sinc = cos_sinc(angle * angle)
-    return cos, angle * sinc
 
 
 @internal

@@ -11,7 +11,7 @@ free body to round-off, without normalisation.
 """
 
 from ..compiling import fused
-from ..quaternion import cos_sinc
+from ..quaternion import cos_sin
 from .euler import by_inertia
 
 
@@ -19,8 +19,7 @@ from .euler import by_inertia
 def turn_x(q, m, inertia, dt):
     """Turn about the first body axis by dt L_x / I_x."""
     half = 0.5 * dt * m[0] * inertia[3]
-    cos, sinc = cos_sinc(half * half)
-    sin = half * sinc
+    cos, sin = cos_sin(half)
     q = q[0] * cos - q[1] * sin, q[1] * cos + q[0] * sin, q[2] * cos + q[3] * sin, q[3] * cos - q[2] * sin
     c, s = cos * cos - sin * sin, 2.0 * cos * sin
     return q, (m[0], c * m[1] + s * m[2], c * m[2] - s * m[1])
@@ -29,8 +28,7 @@ def turn_x(q, m, inertia, dt):
 @fused
 def turn_y(q, m, inertia, dt):
     half = 0.5 * dt * m[1] * inertia[4]
-    cos, sinc = cos_sinc(half * half)
-    sin = half * sinc
+    cos, sin = cos_sin(half)
     q = q[0] * cos - q[2] * sin, q[1] * cos - q[3] * sin, q[2] * cos + q[0] * sin, q[3] * cos + q[1] * sin
     c, s = cos * cos - sin * sin, 2.0 * cos * sin
     return q, (c * m[0] - s * m[2], m[1], c * m[2] + s * m[0])
@@ -39,8 +37,7 @@ def turn_y(q, m, inertia, dt):
 @fused
 def turn_z(q, m, inertia, dt):
     half = 0.5 * dt * m[2] * inertia[5]
-    cos, sinc = cos_sinc(half * half)
-    sin = half * sinc
+    cos, sin = cos_sin(half)
     q = q[0] * cos - q[3] * sin, q[1] * cos + q[2] * sin, q[2] * cos - q[1] * sin, q[3] * cos + q[0] * sin
     c, s = cos * cos - sin * sin, 2.0 * cos * sin
     return q, (c * m[0] + s * m[1], c * m[1] - s * m[0], m[2])
