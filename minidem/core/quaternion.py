@@ -91,8 +91,9 @@ def dot(p, q):
 @fused
 def rate_of(q, omega):
     """dq/dt = q omega / 2 for a body-frame angular velocity (SPIRAL paper, Eq. 1)."""
-    p = product(q, (0.0, omega[0], omega[1], omega[2]))
-    return 0.5 * p[0], 0.5 * p[1], 0.5 * p[2], 0.5 * p[3]
+    w, x, y, z = q
+    a, b, c = 0.5 * omega[0], 0.5 * omega[1], 0.5 * omega[2]
+    return -(x * a + y * b + z * c), w * a + y * c - z * b, w * b + z * a - x * c, w * c + x * b - y * a
 
 
 @fused
