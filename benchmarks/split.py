@@ -4,6 +4,7 @@ change: what cannot be timed is told instead."""
 import statistics
 import time
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from .scenes import Scene
@@ -54,58 +55,85 @@ def _seconds(function: Callable[[int], Any], count: int) -> float:
 
 
 def _kernels(simulation: Any) -> dict[str, Callable[[int], Any]]:
-    """Loops in compiled code: a call from Python costs more than a step of a small scene. Nothing moves, since dt is 0."""
+    """The parts of a step, to be repeated n times, on a copy of the world. Nothing moves, since dt is 0."""
+    translation, rotation, check, contacts, lists_anew = _loops()
+    rotate, gravity, skin = simulation._rotation.advance, simulation.model.gravity, float(simulation._world.lists.skin[0])
+    world = _apart(simulation._world, lists_anew, skin)
+    bodies, lists = world.bodies, world.lists
+    return {
+        "translation": lambda n: translation(n, bodies, gravity, lists.wanted.size),
+        "rotation": lambda n: rotation(n, rotate, bodies),
+        "have spheres travelled": lambda n: check(n, bodies, lists),
+        "contacts": lambda n: contacts(n, world),
+        "lists anew": lambda n: lists_anew(n, world, skin),
+    }
+
+
+@cache
+def _loops() -> tuple[Callable[..., Any], ...]:
+    """In compiled code: a call from Python costs more than a step of a small scene."""
     from numba import njit
 
-    from minidem.core.contact import contact_forces
-    from minidem.core.neighbours import candidates, outdated
+    from minidem.core.contact import contact_forces, place_listed
+    from minidem.core.neighbours import find_candidates, travelled
     from minidem.core.step import kick_and_drift
+    from minidem.core.team import bodies_of
 
-    model, near, rotate = simulation.model, simulation._near, simulation._rotation.advance
-    bodies = type(simulation.bodies)(*(values.copy() for values in simulation.bodies))  # which the whole steps do not move
+    loop = njit(error_model="numpy", _nrt=False)  # as the engine's own kernels
 
-    @njit
-    def translation(n, bodies, gravity):
+    @loop
+    def translation(n, bodies, gravity, blocks):
+        begin, end = bodies_of(0, blocks, bodies.mass.size)
         for _ in range(n):
-            kick_and_drift(bodies, gravity, 0.0)
+            kick_and_drift(begin, end, bodies, gravity, 0.0)
 
-    @njit
+    @loop
     def rotation(n, rotate, bodies):
         for _ in range(n):
             rotate(bodies.orientation, bodies.spin, bodies.torque, bodies.inertia, 0, bodies.orientation.shape[1], 0.0)
 
-    @njit
-    def check(n, bodies, near):
+    @loop
+    def check(n, bodies, lists):
+        begin, end = bodies_of(0, lists.wanted.size, bodies.mass.size)
         count = 0
-        for _ in range(n):
-            count += outdated(bodies, near)
+        for k in range(n):  # not the same distance again, which could be found out once for all
+            count += travelled(begin, end, bodies, lists.old_position, lists.old_orientation, lists.skin[0] / (2 + k))
         return count
 
-    @njit
-    def contacts(n, bodies, walls, near):
-        energy = 0.0
+    @loop
+    def contacts(n, world):
+        bodies, spheres, lists = world.bodies, world.spheres, world.lists
         for _ in range(n):
-            energy += contact_forces(bodies, walls, near)
-        return energy
+            for block in range(lists.wanted.size):
+                place_listed(block, bodies, world.shapes, spheres, lists)
+            for block in range(lists.wanted.size):
+                contact_forces(block, 0, bodies, world.walls, spheres, lists, world.team)
 
-    @njit
-    def lists(n, bodies, shapes, walls, modulus, skin):
+    @loop
+    def lists_anew(n, world, skin):
+        room = True
         for _ in range(n):
-            candidates(bodies, shapes, walls, modulus, skin)
+            room &= find_candidates(0, world, skin)
+        return room
 
-    return {
-        "translation": lambda n: translation(n, bodies, model.gravity),
-        "rotation": lambda n: rotation(n, rotate, bodies),
-        "are the lists outdated": lambda n: check(n, bodies, near),
-        "contacts": lambda n: contacts(n, bodies, model.walls, near),
-        "lists anew": lambda n: lists(n, bodies, model.shapes, model.walls, model.modulus, near.skin),
-    }
+    return translation, rotation, check, contacts, lists_anew
+
+
+def _apart(world: Any, lists_anew: Callable[..., bool], skin: float) -> Any:
+    """A copy of the world that the whole steps do not move, for one thread, with lists of the same skin."""
+    from minidem.core.world import make_room, make_world
+
+    bodies = type(world.bodies)(*(values.copy() for values in world.bodies))
+    copy = make_world(bodies, world.shapes, world.walls, world.modulus, 1, skin)
+    while not lists_anew(1, copy, skin):
+        make_room(copy.lists)
+    return copy
 
 
 def _steps_between_lists(simulation: Any, most: int = 1000) -> float:
     rebuilt = 0
     for _ in range(most):
-        before = int(simulation._near.age[0])
+        before = int(simulation._world.lists.age[0])
         simulation.advance(1)
-        rebuilt += int(simulation._near.age[0]) <= before
+        rebuilt += int(simulation._world.lists.age[0]) <= before
     return most / max(rebuilt, 1)

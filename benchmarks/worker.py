@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from minidem import quaternions
 from minidem.scenario import Scenario, parse
 from minidem.simulation import Simulation, prepared
 
@@ -27,17 +28,32 @@ def started(scenario: Scenario, source: str, threads: int) -> Simulation:
     return prepared(scenario, source, **({"threads": threads} if TAKES_THREADS else {}))
 
 
+def sphere_centres(world: Any) -> Any:
+    """(s, 3) at the present step, m; those that the engine keeps are older while nothing can touch."""
+    bodies, shapes, spheres = world.bodies, world.shapes, world.spheres
+    owner = spheres.owner
+    column = np.arange(owner.size) + (shapes.first[bodies.shape] - spheres.first[:-1])[owner]
+    return bodies.position.T[owner] + quaternions.rotated(bodies.orientation.T[owner], shapes.centre.T[column])
+
+
 def contacts(simulation: Simulation) -> dict[str, int | None]:
-    """Sphere pairs and sphere-wall pairs that overlap now, and those on the lists of candidates."""
+    """Sphere pairs and sphere-wall pairs that overlap now, and those on the lists of candidates, each counted once."""
     try:
-        near, walls = simulation._near, simulation.model.walls  # the engine's own lists, of which nothing is promised
-        i, j = near.pair
-        squared = sum((near.place[c, i] - near.place[c, j]) ** 2 for c in range(3))
-        s, w = near.wall
-        height = sum((near.place[c, s] - walls.point[c, w]) * walls.normal[c, w] for c in range(3))
-        touching = np.count_nonzero(squared < near.pair_reach**2) + np.count_nonzero(height < near.wall_reach)
-        return {"contacts": int(touching), "candidates": len(near.pair_reach) + len(near.wall_reach)}
-    except (AttributeError, TypeError, ValueError, IndexError):
+        from minidem.core.world import candidate_pairs
+
+        world = simulation._world  # the engine's own lists, of which nothing is promised
+        centre, radius = sphere_centres(world), world.spheres.place[3::4]
+        touching, candidates = 0, 0
+        for i, other in candidate_pairs(world):
+            at_wall = other >= radius.size
+            s, w = i[at_wall], other[at_wall] - radius.size
+            height = np.sum((centre[s] - world.walls.point.T[w]) * world.walls.normal.T[w], axis=1)
+            i, j = i[~at_wall], other[~at_wall]
+            squared = np.sum((centre[i] - centre[j]) ** 2, axis=1)
+            touching += np.count_nonzero(squared < (radius[i] + radius[j]) ** 2) + np.count_nonzero(height < radius[s])
+            candidates += other.size
+        return {"contacts": int(touching), "candidates": candidates}
+    except (ImportError, AttributeError, TypeError, ValueError, IndexError):
         return {"contacts": None, "candidates": None}
 
 

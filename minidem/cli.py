@@ -31,7 +31,9 @@ Set = Annotated[
     list[str] | None, typer.Option("--set", metavar="TABLE.KEY=VALUE", help="Change a key of the scenario; repeatable.")
 ]
 Seed = Annotated[int | None, typer.Option("--seed", metavar="N", help="Seed of the random placement.")]
-Threads = Annotated[int, typer.Option("--threads", min=1, help="Threads to use at most; runs take one so far.")]
+Threads = Annotated[
+    int | None, typer.Option("--threads", metavar="N", min=1, help="Threads [as many as help]; results do not depend on it.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else there.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress bar and no summary.")]
 
@@ -50,7 +52,7 @@ def run(
     set_: Set = None,
     out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Run directory [output/NAME].")] = None,
     seed: Seed = None,
-    threads: Threads = 1,
+    threads: Threads = None,
     json_: Json = False,
     quiet: Quiet = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an earlier run in the same directory.")] = False,
@@ -68,6 +70,7 @@ def run(
             overwrite=overwrite,
             source=scenario.name,
             text=text,
+            threads=threads,
             on_progress=on_progress,
             stop=lambda: bool(received),
         )
@@ -158,7 +161,7 @@ def check(
     scenario: ScenarioFile,
     set_: Set = None,
     seed: Seed = None,
-    threads: Threads = 1,
+    threads: Threads = None,
     json_: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -167,7 +170,7 @@ def check(
     from .simulation import outlook
 
     announce_compiling(chosen, quiet)
-    report = outlook(chosen, scenario.name)
+    report = outlook(chosen, scenario.name, threads)
     if json_:
         print(json.dumps(report))
     if json_ or quiet:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from minidem.core.union import covered_integrals
 from minidem.errors import InputError
 
 EQUAL = 1e-9  # moments that differ by less (relative) are equal, products of inertia below it are zero
@@ -70,8 +71,6 @@ def union_moments(spheres) -> tuple[float, np.ndarray, np.ndarray]:
     For f homogeneous of degree k, here 1, x_a and x_a x_b, the divergence theorem gives
     int f dV = 1/(3 + k) oint f (x . n) dS, with x = c + r n on each sphere. Round-off is the only error.
     """
-    from minidem.core.union import covered_integrals  # compiles: only where it is needed
-
     spheres = _without_redundant(_checked(spheres))
     origin = np.average(spheres[:, :3], axis=0, weights=(spheres[:, 3] / spheres[0, 3]) ** 3)
     spheres[:, :3] -= origin

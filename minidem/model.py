@@ -3,14 +3,16 @@
 import math
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import quaternions
 from .clump import Clump, make_clump, read_mesh_moments
-from .core.neighbours import candidates
+from .core.rotation.loading import rotation as compiled_rotation
 from .core.state import Bodies, Shapes, Walls, inertia_rows, padded
+from .core.world import candidate_pairs, find_contacts, make_shapes, make_world
 from .errors import InputError, ScenarioError
 from .packing import packed_poses
 from .placement import Streams, random_directions, random_poses
@@ -64,7 +66,7 @@ class Model:
             inertia=padded(inertia_rows(rows(inertia)), [1.0] * 6 + [0.0] * 3),
             reach=np.array([clump.bounding_radius for clump in self.clumps])[self.species],
             swing=np.array(swing)[self.species],
-            shape=self.species,
+            shape=self.species.copy(),
         )
 
 
@@ -91,12 +93,7 @@ def build_model(scenario: Scenario, source: str = "") -> Model:
         except InputError as error:
             raise ScenarioError([f"{source}: clump.{name}: {error}"]) from None
     materials = list(scenario.material)
-    shapes = Shapes(
-        first=np.cumsum([0] + [len(clump.spheres) for clump in clumps]).astype(np.int64),
-        centre=rows(np.vstack([clump.body_spheres[:, :3] for clump in clumps])),
-        radius=np.concatenate([clump.body_spheres[:, 3] for clump in clumps]),
-        material=np.array([materials.index(clump.material) for clump in clumps], dtype=np.int64),
-    )
+    shapes = make_shapes([clump.body_spheres for clump in clumps], [materials.index(clump.material) for clump in clumps])
     walls = walls_of(scenario, materials)
     dt = scenario.dt_seconds({clump.name: clump.spheres for clump in clumps})
 
@@ -148,7 +145,9 @@ def build_model(scenario: Scenario, source: str = "") -> Model:
         dt=dt,
         steps=scenario.steps(dt, source),
     )
-    overlaps = initial_overlaps(model, exact, len(BOX_WALLS) if scenario.domain.box else 0, PRESSED if packed else 0.0)
+    rotate = compiled_rotation(scenario.integrator.rotation).advance
+    boxed = len(BOX_WALLS) if scenario.domain.box else 0
+    overlaps = initial_overlaps(model, rotate, exact, boxed, PRESSED if packed else 0.0)
     if overlaps:
         raise ScenarioError([f"{source}: {line}" for line in overlaps])
     return model
@@ -205,47 +204,46 @@ def walls_of(scenario: Scenario, materials: list[str]) -> Walls:
     )
 
 
-def smaller_radius(total: Array, reduced: Array) -> Array:
-    """Of two spheres, from the sum r1 + r2 of their radii and from r1 r2 / (r1 + r2)."""
-    return total / 2 - np.sqrt(np.maximum(total**2 / 4 - reduced * total, 0.0))
-
-
-def initial_overlaps(model: Model, exact: int, boxed: int, pressed: float = 0.0) -> list[str]:
+def initial_overlaps(model: Model, rotate: Any, exact: int, boxed: int, pressed: float = 0.0) -> list[str]:
     """What touches at the start, a line a pair of bodies or a body and a wall: which, and by how much.
 
-    The first `exact` bodies are the scenario's [[body]] entries, the first `boxed` walls are those of the box. The other
-    bodies may overlap by `pressed` smaller radii; where it is above zero, one line tells of all that overlap by more.
+    `rotate` is a kernel of the rotational integrator. The first `exact` bodies are the scenario's [[body]] entries, the
+    first `boxed` walls are those of the box. The other bodies may overlap by `pressed` smaller radii; where it is above
+    zero, one line tells of all that overlap by more.
     """
-    bodies = model.bodies()
-    near = candidates(bodies, model.shapes, model.walls, np.ones_like(model.modulus), 0.0)
-    owner = near.body[near.sphere_owner]
-    centre = quaternions.rotated(bodies.orientation.T[owner], near.sphere_centre.T) + bodies.position.T[owner]
+    world = make_world(model.bodies(), model.shapes, model.walls, model.modulus)
+    find_contacts(world, rotate)
+    place = world.spheres.place.reshape(-1, 4)
+    owner, centre, radius = world.spheres.owner, place[:, :3], place[:, 3]
+    walls = model.walls
+    deepest: dict[tuple[int, str], float] = {}
+    beyond: list[float] = []  # overlaps of packed bodies, in smaller radii
 
     def named(b: int) -> str:
         return f"body[{b}]" if b < exact else f"placed body {b - exact}"
 
-    deepest: dict[tuple[int, str], float] = {}
-    beyond: list[float] = []  # overlaps of packed bodies, in smaller radii
+    def what(other: int) -> str:
+        if other < owner.size:
+            return f"overlaps {named(owner[other])}"
+        w = other - owner.size
+        return f"reaches beyond {f'the box at {BOX_WALLS[w]}' if w < boxed else f'wall[{w - boxed}]'}"
 
-    i, j = near.pair
-    depth = near.pair_reach - np.linalg.norm(centre[i] - centre[j], axis=1)
-    radius = smaller_radius(near.pair_reach, (0.75 * near.pair_stiffness) ** 2)  # the modulus is one
-    packed = (pressed > 0) & (owner[j] >= exact)
-    beyond += list((depth / radius)[packed & ~(depth <= pressed * radius)])  # also NaN
-    for p in np.flatnonzero(~packed & (depth > TOUCHING * near.pair_reach)):
-        key = (int(owner[i[p]]), f"overlaps {named(int(owner[j[p]]))}")
-        deepest[key] = max(deepest.get(key, 0.0), depth[p])
+    for i, other in candidate_pairs(world):
+        at_wall = other >= owner.size
+        j, w = np.where(at_wall, i, other), np.where(at_wall, other - owner.size, 0)
+        distance = np.linalg.norm(centre[i] - centre[j], axis=1)
+        total, smaller = radius[i] + radius[j], np.minimum(radius[i], radius[j])
+        if at_wall.any():
+            height = np.einsum("pc,cp->p", centre[i] - walls.point.T[w], walls.normal[:, w])
+            distance, total = np.where(at_wall, height, distance), np.where(at_wall, radius[i], total)
+        depth = total - distance
+        packed = (pressed > 0) & (owner[j] >= exact)
+        beyond += list((depth / smaller)[packed & ~(depth <= pressed * smaller)])  # also NaN
+        for p in np.flatnonzero(~packed & (depth > TOUCHING * total)):
+            key = (int(owner[i[p]]), what(int(other[p])))
+            deepest[key] = max(deepest.get(key, 0.0), depth[p])
 
-    i, w = near.wall
-    depth = near.wall_reach - np.einsum("ij,ij->i", centre[i] - model.walls.point.T[w], model.walls.normal.T[w])
-    packed = (pressed > 0) & (owner[i] >= exact)
-    beyond += list((depth / near.wall_reach)[packed & ~(depth <= pressed * near.wall_reach)])
-    for p in np.flatnonzero(~packed & (depth > TOUCHING * near.wall_reach)):
-        barrier = f"the box at {BOX_WALLS[w[p]]}" if w[p] < boxed else f"wall[{w[p] - boxed}]"
-        key = (int(owner[i[p]]), f"reaches beyond {barrier}")
-        deepest[key] = max(deepest.get(key, 0.0), depth[p])
-
-    lines = [f"{named(b)}: {what} by {depth:.3g} m at the start; move it" for (b, what), depth in sorted(deepest.items())]
+    lines = [f"{named(b)}: {fault} by {depth:.3g} m at the start; move it" for (b, fault), depth in sorted(deepest.items())]
     if beyond:
         rule = f"{len(beyond)} contacts of packed bodies are deeper than {pressed} radii, the deepest {max(beyond):.3g}"
         lines.append(f"place: {rule}; lower packing_fraction or enlarge domain.box")

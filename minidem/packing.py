@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .clump import Clump
-from .core.neighbours import candidates, next_skin
 from .core.packing import TURNING, relax
 from .core.state import Bodies, Shapes, Walls, inertia_rows
+from .core.world import make_room, make_world
 from .placement import Streams, random_orientations
 
 Array = NDArray[np.float64]
@@ -37,16 +37,16 @@ def packed_poses(
     one_modulus = np.ones((1 + max(shapes.material.max(), walls.material.max()),) * 2)  # overlaps regardless of materials
     least_energy = LEAST_STRAIN**2.5 * float(np.sum(size**3))
     pace = np.array([FIRST_STEP, TURNING, 0.0])
-    near = candidates(bodies, shapes, walls, one_modulus, FIRST_SKIN * float(bodies.reach.mean()))
-    energy, steps = np.empty(0), 1
-    while steps > 0 and energy.size < MOST_STEPS and not settled(energy, least_energy):
+    world = make_world(bodies, shapes, walls, one_modulus, skin=FIRST_SKIN * float(bodies.reach.mean()))
+    energy = np.empty(0)
+    while energy.size < MOST_STEPS and not settled(energy, least_energy):
         latest = np.empty(LOOKS_BACK)
-        steps = relax(bodies, walls, near, size, len(fixed[0]), pace, latest)
+        steps, crowded = relax(world, size, len(fixed[0]), pace, latest)
         energy = np.append(energy, latest[:steps])
-        if steps < LOOKS_BACK:  # the lists are outdated
-            skin = next_skin(bodies, near)
-            del near  # there is memory for one set of lists, not for two
-            near = candidates(bodies, shapes, walls, one_modulus, skin)
+        if crowded:
+            make_room(world.lists)
+        elif steps < LOOKS_BACK:  # nothing touches any more
+            break
     return bodies.position.T.copy(), bodies.orientation.T.copy()
 
 

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .core.placing import Crowd, fill, set_pose
+from . import quaternions
+from .core.placing import Crowd, fill
 from .core.state import Shapes, Walls
 
 Array = NDArray[np.float64]
@@ -55,34 +56,41 @@ def random_poses(
     """
     n, first = shape.size, len(fixed[0])
     offset = np.concatenate([[0], np.cumsum(np.diff(shapes.first)[shape])]).astype(np.int64)
+    owner = np.repeat(np.arange(n), np.diff(offset))
+    template = np.arange(owner.size) + (shapes.first[shape] - offset[:-1])[owner]
     # A centre of mass stays at least this far from a wall; negative for shapes whose centre lies outside of them.
     to_surface = shapes.radius - np.linalg.norm(shapes.centre, axis=0)
     depth = np.maximum(np.maximum.reduceat(to_surface, shapes.first[:-1]), 0.0)
     finest = 2.0 * float(reach.min())
     level = np.ceil(np.log2(2.0 * reach / finest)).astype(np.int64)
+    levels = int(level.max()) + 1
+    level[:first] = levels - 1
     crowd = Crowd(
         position=np.zeros((3, n)),
-        orientation=np.zeros((4, n)),
         reach=reach,
         depth=depth[shape],
         level=level,
-        levels=int(level.max()) + 1,
-        shape=shape,
         offset=offset,
-        place=np.zeros((3, int(offset[-1]))),
-        radius=np.zeros(int(offset[-1])),
+        place=np.zeros((3, owner.size)),
+        centre=shapes.centre[:, template],
+        radius=shapes.radius[template],
         head=np.full(2 ** int(np.ceil(np.log2(2 * n))), -1, dtype=np.int64),
         previous=np.full(n, -1, dtype=np.int64),
-        finest=finest,
     )
-    for b in range(first):
-        set_pose(crowd, shapes, b, fixed[0][b], fixed[1][b])
-    waiting = first + np.argsort(-reach[first:], kind="stable")
+    orientation = np.zeros((n, 4))
+    crowd.position[:, :first], orientation[:first] = fixed[0].T, fixed[1]
+    held = owner < first
+    arm = quaternions.rotated(orientation[owner[held]], crowd.centre[:, held].T)
+    crowd.place[:, held] = crowd.position[:, owner[held]] + arm.T
+    waiting = np.concatenate([np.arange(first), first + np.argsort(-reach[first:], kind="stable")])
+    accepted = np.empty(n, dtype=np.int64)
     placed, tries = 0, 0
-    while placed < waiting.size and tries < MOST_TRIES:
+    while placed < n and tries < MOST_TRIES:
         positions = streams.positions.random((BATCH, 3))
         orientations = random_orientations(streams.orientations, BATCH)
-        queue = waiting[placed:]
-        stood, tries = fill(crowd, shapes, walls, box, first, queue, tries, MOST_TRIES, positions, orientations)
+        poses = (tries, MOST_TRIES, positions, orientations, accepted)
+        stood, tries = fill(crowd, walls.point, walls.normal, box, finest, levels, first, waiting[placed:], *poses)
+        tried = slice(max(first - placed, 0), stood)  # not those that are fixed
+        orientation[waiting[placed:][tried]] = orientations[accepted[tried]]
         placed += stood
-    return crowd.position.T.copy(), crowd.orientation.T.copy(), first + placed
+    return crowd.position.T.copy(), orientation, placed

@@ -1,5 +1,7 @@
 """Quaternion algebra on numpy arrays, (..., 4) as w, x, y, z. For set-up and output; the kernels have their own scalars."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -26,10 +28,16 @@ def conjugate(q: Array) -> Array:
 
 def rotated(q: Array, v: Array) -> Array:
     """v turned by q: body -> world for an orientation q. Shapes (..., 4) and (..., 3) broadcast."""
-    q, v = np.asarray(q, float), np.asarray(v, float)
-    axis = q[..., 1:]
-    across = 2.0 * np.cross(axis, v)
-    return v + q[..., :1] * across + np.cross(axis, across)
+    w, *axis = np.moveaxis(np.asarray(q, float), -1, 0)
+    parts = list(np.moveaxis(np.asarray(v, float), -1, 0))
+    across = [2.0 * part for part in _cross(axis, parts)]
+    further = _cross(axis, across)
+    return np.stack([parts[c] + w * across[c] + further[c] for c in range(3)], axis=-1)
+
+
+def _cross(a: Sequence[Array], b: Sequence[Array]) -> tuple[Array, Array, Array]:
+    """Of components, several times as fast as numpy's."""
+    return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
 
 
 def unit(q: Array) -> Array:

@@ -66,7 +66,9 @@ def writer_of(directory: Path) -> int | None:
 class Recorder:
     """Writes one run. Without a directory the trajectory is kept in memory and the other files are left out."""
 
-    def __init__(self, directory: Path | None, scenario: Scenario, model: Model, text: str, overwrite: bool = False):
+    def __init__(
+        self, directory: Path | None, scenario: Scenario, model: Model, text: str, overwrite: bool = False, threads: int = 1
+    ):
         self.directory = directory
         self._frames: list[tuple[int, float, Any]] = []
         self._observables: list[tuple[int, float, dict[str, Any]]] = []
@@ -99,7 +101,7 @@ class Recorder:
                 "python": platform.python_version(),
                 "platform": platform.platform(),
                 "seed": scenario.seed,
-                "threads": 1,
+                "threads": threads,
                 "host": platform.node(),
                 "pid": os.getpid(),
                 "started": now(),

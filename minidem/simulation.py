@@ -1,8 +1,10 @@
 """Advance a model in time and record it."""
 
 import math
+import os
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -13,62 +15,123 @@ from numpy.typing import NDArray
 
 from . import quaternions
 from .core.compiling import cache_directory
-from .core.contact import contact_forces
-from .core.neighbours import SMALLEST_SKIN, candidates
-from .core.observables import conserved_sums, on_step_motion
+from .core.neighbours import SMALLEST_SKIN
+from .core.ordering import reorder, spatial_order
 from .core.rotation.loading import rotation as compiled_rotation
-from .core.step import advance, half_back
+from .core.staggering import half_back, on_step_motion
+from .core.state import BLOCK, World
+from .core.step import advance
+from .core.world import make_room, make_world
 from .model import Model, build_model
+from .observables import conserved_sums
 from .recorder import Recorder, claimed_directory
 from .scenario import Scenario, hertz_contact_time
 from .trajectory import Frame, Trajectory
 
 Array = NDArray[np.float64]
+SORT_EVERY = 20_000  # steps after which the bodies of large systems are put into spatial order again
 PATIENCE = 0.1  # s of wall time in compiled code before signals and progress get their turn
+
+
+class Pace:
+    """Whether several threads or one make the steps faster: where others want the processors, threads wait for each other.
+    Results do not depend on the choice. With `most` None there is none to make."""
+
+    TRIAL, INTERVAL = 0.02, 2.0  # s that tell something; s until the other choice is tried again
+
+    def __init__(self, most: int | None):
+        self._choices = [most, 1] if most and most > 1 else []
+        self._rate: dict[int, float] = {}  # steps a second
+        self._since = 0.0  # s since both were tried
+        self.threads = self._choices[0] if self._choices else None
+
+    def took(self, steps: int, seconds: float) -> None:
+        self._since += seconds
+        if self.threads is None or steps == 0 or seconds < self.TRIAL:
+            return
+        self._rate[self.threads] = steps / seconds
+        best = max(self._choices, key=lambda number: self._rate.get(number, math.inf))
+        if len(self._rate) > 1 and self._since > self.INTERVAL:
+            self._since = 0.0
+            best = next(number for number in self._choices if number != best)
+        self.threads = best
 
 
 class Simulation:
     """The state of a model, advanced step by step.
 
+    `threads` are chosen to suit the size of the system if they are not given; results do not depend on their number. Large
+    systems are kept in spatial order, so that the columns of `bodies` are not in the order of the model.
+
     Between steps the position and orientation are at step n with the forces of step n; velocity and spin are staggered as
     the integrators want them.
     """
 
-    def __init__(self, model: Model, rotation: str):
+    def __init__(self, model: Model, rotation: str, threads: int | None = None):
         self.model = model
         self.step = 0
         self._rotation = compiled_rotation(rotation)
         self.bodies = model.bodies()
-        skin = SMALLEST_SKIN * float(self.bodies.reach.mean())
-        self._near = candidates(self.bodies, model.shapes, model.walls, model.modulus, skin)
-        self.elastic = contact_forces(self.bodies, model.walls, self._near)  # J
+        n = len(model.species)
+        blocks = -(-n // BLOCK)
+        self.threads = min(threads or sensible_threads(blocks), blocks)  # that take part at most
+        self._pace = Pace(self.threads if threads is None else None)
+        self._helpers = ThreadPoolExecutor(self.threads - 1) if self.threads > 1 else None
+        self._rank = np.arange(n)  # where the bodies of the model are in `bodies`
+        self._world: World
+        self._sort(SMALLEST_SKIN * float(self.bodies.reach.mean()))
+        self._pending = True  # the forces of the present step are not known
+        self.advance(0)
         start = self._observables(self.bodies.velocity, self.bodies.orientation, self.bodies.spin)
         self.initial_energy = start["total"]  # J, exact: of the state before it is staggered
         kept = np.zeros((self._rotation.values, self.bodies.spin.shape[1]))
         kept[:3] = self.bodies.spin
         self.bodies = self.bodies._replace(spin=kept)
+        self._world = self._world._replace(bodies=self.bodies)
         half_back(self._rotation.start, self.bodies, model.gravity, model.dt)
+
+    def _sort(self, skin: float) -> None:
+        """Bodies of large systems in spatial order, and room for new lists with about that skin (m)."""
+        if len(self._rank) > BLOCK:
+            order = spatial_order(self.bodies.position)
+            reorder(self.bodies, order)
+            self._rank = np.argsort(order)[self._rank]
+        model = self.model
+        self._world = make_world(self.bodies, model.shapes, model.walls, model.modulus, self.threads, skin)
 
     @property
     def time(self) -> float:
         """s"""
         return self.step * self.model.dt
 
+    @property
+    def elastic(self) -> float:
+        """Energy of the contacts, J."""
+        return float(self._world.lists.elastic.sum())
+
     def advance(self, steps: int) -> None:
-        model = self.model
-        self._near, self.elastic = advance(
-            steps,
-            model.dt,
-            model.gravity,
-            self._rotation.advance,
-            self.bodies,
-            model.shapes,
-            model.walls,
-            model.modulus,
-            self._near,
-            self.elastic,
-        )
-        self.step += steps
+        end = self.step + steps
+        while self._pending or self.step < end:
+            if self.step % SORT_EVERY == 0 and self.step > 0 and len(self._rank) > BLOCK and not self._pending:
+                self._sort(float(self._world.lists.skin[0]))
+            before_sorting = min(end - self.step, SORT_EVERY - self.step % SORT_EVERY)
+            made, self._pending = self._advance_together(0 if self._pending else before_sorting)
+            self.step += made
+            if self._pending:
+                make_room(self._world.lists)
+
+    def _advance_together(self, steps: int) -> tuple[int, bool]:
+        """All threads, until the steps are made or the lists need more room."""
+        model, world = self.model, self._world
+        size = self._pace.threads or self.threads
+        world = world._replace(team=world.team._replace(size=size))
+        arguments: Any = (steps, model.dt, model.gravity, self._rotation.advance, world, self._pending)
+        began = time.perf_counter()
+        others = [self._helpers.submit(advance, me, *arguments) for me in range(1, size)] if self._helpers else []
+        made, pending = advance(0, *arguments)
+        wait(others)
+        self._pace.took(made, time.perf_counter() - began)
+        return made, pending
 
     def _on_step_motion(self) -> tuple[Array, Array, Array]:
         """Velocity (3, n) in world axes, orientation (4, n) and angular velocity (3, n) in principal axes, at step n."""
@@ -94,12 +157,11 @@ class Simulation:
     def frame(self) -> Frame:
         """On step, whatever is staggered."""
         velocity, orientation, omega = self._on_step_motion()
-        n = len(self.model.species)
-        orientation, omega = orientation[:, :n], omega[:, :n]
+        orientation, omega = orientation[:, self._rank], omega[:, self._rank]
         axes = np.array([clump.principal_axes for clump in self.model.clumps])[self.model.species]
         return Frame(
-            position=self.bodies.position.T.copy(),
-            velocity=velocity.T.copy(),
+            position=self.bodies.position.T[self._rank],
+            velocity=velocity.T[self._rank],
             orientation=quaternions.product(orientation.T, quaternions.conjugate(axes)),
             angular_velocity=quaternions.rotated(orientation.T, omega.T),
         )
@@ -132,10 +194,18 @@ def compiled_mark(scenario: Scenario) -> Path:
     return cache_directory() / f"{kernels}.compiled"
 
 
-def prepared(scenario: Scenario, source: str) -> Simulation:
+def sensible_threads(blocks: int) -> int:
+    """As many as there are processors, if each gets at least two blocks of bodies."""
+    try:
+        processors = len(os.sched_getaffinity(0))
+    except AttributeError:  # not on every system
+        processors = os.cpu_count() or 1
+    return max(1, min(processors, blocks // 2))
+
+
+def prepared(scenario: Scenario, source: str, threads: int | None = None) -> Simulation:
     """The simulation of a scenario at step 0, with all of its kernels compiled."""
-    simulation = Simulation(build_model(scenario, source), scenario.integrator.rotation)
-    simulation.advance(0)
+    simulation = Simulation(build_model(scenario, source), scenario.integrator.rotation, threads)
     simulation.observables()
     compiled_mark(scenario).touch()
     return simulation
@@ -148,6 +218,7 @@ def run(
     overwrite: bool = False,
     source: str = "",
     text: str = "",
+    threads: int | None = None,
     on_progress: Callable[[Progress], None] = lambda progress: None,
     stop: Callable[[], bool] = lambda: False,
 ) -> Result:
@@ -158,12 +229,12 @@ def run(
     """
     begun = time.perf_counter()
     directory = None if out is None else claimed_directory(Path(out), overwrite)
-    simulation = prepared(scenario, source)
+    simulation = prepared(scenario, source, threads)
     model = simulation.model
     ready = time.perf_counter()
 
     total = []  # energy at each row of the log, J
-    with Recorder(directory, scenario, model, text, overwrite) as recorder:
+    with Recorder(directory, scenario, model, text, overwrite, simulation.threads) as recorder:
         frame_steps, log_steps = (
             evenly_spaced(count, model.steps) for count in (scenario.output.frames, scenario.output.energies)
         )
@@ -198,6 +269,7 @@ def run(
             "us_per_step": 1e6 * wall / max(simulation.step, 1),
             "compile_s": ready - begun,
             "integrator": scenario.integrator.rotation,
+            "threads": simulation.threads,
             "energy": drift_summary(np.array(total), simulation.initial_energy),
             "status": status_of(simulation, total),
         }
@@ -235,9 +307,9 @@ def drift_summary(total: Array, initial: float) -> dict[str, float | None]:
     return {name: float(value) if math.isfinite(value) else None for name, value in values.items()}
 
 
-def outlook(scenario: Scenario, source: str = "") -> dict[str, Any]:
+def outlook(scenario: Scenario, source: str = "", threads: int | None = None) -> dict[str, Any]:
     """What a run of the scenario would be like: sizes, masses, time scales, and the wall time from a short trial."""
-    simulation = prepared(scenario, source)
+    simulation = prepared(scenario, source, threads)
     model = simulation.model
     steps, took = 1, 0.0
     while took < PATIENCE and simulation.step < model.steps:

@@ -9,12 +9,13 @@ import os
 import sys
 import tempfile
 import warnings
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import numba
 from llvmlite.binding import get_host_cpu_name
 from numba import cfunc, config, float64, int64, njit, types
+from numba.core.compiler import Compiler
 from numba.core.errors import NumbaExperimentalFeatureWarning
 
 from .lanes import ROWS, over_bodies
@@ -22,13 +23,37 @@ from .lanes import ROWS, over_bodies
 # Function pointers in a tuple (the stages of a scheme) still make numba say this at every call.
 warnings.filterwarnings("ignore", "First-class function type", NumbaExperimentalFeatureWarning)
 
-# Division by zero must not raise: the check is a branch, and branches keep LLVM from using vector lanes. What only other
-# kernels call goes without the wrappers that would let Python call it: they take longer to compile than the function.
-_for_kernels = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+
+class _Part(Compiler):
+    """Compiles functions that only become parts of kernels: without machine code of their own."""
+
+    def define_pipelines(self):
+        self.state.flags.no_compile = True
+        return super().define_pipelines()
+
+    def compile_extra(self, function):
+        result = super().compile_extra(function)
+        stand_in = [].append  # numba knows compiled functions by a function for Python to call; there is none
+        result.target_context.insert_user_function(stand_in, result.fndesc, [result.library])
+        return result._replace(entry_point=stand_in)
+
+
+# Division by zero must not raise: the check is a branch, and branches keep LLVM from using vector lanes. Kernels allocate
+# nothing, so that references to arrays need no counting (_nrt): it is an atomic operation at every mention of an array, and
+# takes long to compile, too. What only other kernels call goes without the wrappers that would let Python call it.
+_for_kernels = {
+    "error_model": "numpy",
+    "_nrt": False,
+    "pipeline_class": _Part,
+    "no_cpython_wrapper": True,
+    "no_cfunc_wrapper": True,
+}
 internal = njit(**_for_kernels)
 inlined = njit(forceinline=True, **_for_kernels)
 # For the rotation: a product and a sum may become one instruction with one rounding, if both are in such functions.
 fused = njit(forceinline=True, fastmath={"contract"}, **_for_kernels)
+
+_for_python = partial(njit, nogil=True, _nrt=False, no_cfunc_wrapper=True)
 
 
 @cache
@@ -49,7 +74,7 @@ def cache_directory() -> Path:
     return directory
 
 
-def kernel(function, compiler=njit):
+def kernel(function, compiler=_for_python):
     """Compile `function` with the disk cache, leaving numba's own cache setting as it was."""
     previous = config.CACHE_DIR
     config.CACHE_DIR = str(cache_directory())

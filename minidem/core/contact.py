@@ -7,9 +7,11 @@ centre of mass is the same whether taken at the contact point or at the centre o
 
 import math
 
-from .compiling import inlined, kernel
-from .geometry import height
-from .quaternion import carried, matrix
+from .compiling import inlined, internal
+from .geometry import FOUR, ONE, TWO, height, index, set_centre, sphere
+from .quaternion import carried, matrix, to_body
+from .state import BLOCK, CONTACTS
+from .team import bodies_of
 
 
 @inlined
@@ -20,74 +22,139 @@ def hertz(stiffness, overlap):
 
 
 @inlined
-def push(load, k, arm, force):
-    """Add a force (world) at `arm` from the centre of mass to the load of listed body k."""
-    load[0, k] += force[0]
-    load[1, k] += force[1]
-    load[2, k] += force[2]
-    load[3, k] += arm[1] * force[2] - arm[2] * force[1]
-    load[4, k] += arm[2] * force[0] - arm[0] * force[2]
-    load[5, k] += arm[0] * force[1] - arm[1] * force[0]
+def place_listed(block, bodies, shapes, spheres, lists):
+    """World positions of the spheres of a block that are on the lists."""
+    position, orientation = bodies.position, bodies.orientation
+    shape, swing = bodies.shape, bodies.swing
+    first_of, centre = shapes.first, shapes.centre
+    first, owner = spheres.first, spheres.owner
+    place, listed = spheres.place, lists.listed
+    base = first[block * BLOCK]
+    last, template = len(swing), 0
+    rotation = matrix((1.0, 0.0, 0.0, 0.0))
+    for k in range(index(base), index(base + lists.listed_count[block])):
+        s = listed[k]
+        b = owner[s]
+        if swing[b] == 0.0:
+            set_centre(place, s, (position[0, b], position[1, b], position[2, b]))
+            continue
+        if b != last:
+            rotation = matrix((orientation[0, b], orientation[1, b], orientation[2, b], orientation[3, b]))
+            template = first_of[index(shape[b])] - first[b]
+            last = b
+        set_centre(place, s, carried(position, b, rotation, centre, index(template + s)))
+
+
+# Contacts are collected in rows of `touch` and `pair` (see state.Team), CONTACTS at a time, and their forces found in vector
+# lanes. Rows of a fixed length in one array: that is one address for the processor to keep, and no row can be another.
+DX, DY, DZ, SQUARED, REACH, STIFFNESS = (index(row * CONTACTS) for row in range(6))
+FORCE, ENERGY = SQUARED, REACH  # take the places of what they are found from
+FIRST, SECOND = index(0), index(CONTACTS)
+NEXT_TO_NOTHING = 1e-9  # radii: the direction from a wall must not vanish
+
+
+@internal
+def add_contacts(count, pair, touch, push, first_sphere, last_sphere, spheres_in_all):
+    """Add the forces of `count` contacts to their spheres; returns the elastic energy."""
+    for c in range(count):
+        distance = math.sqrt(touch[SQUARED + c])
+        force, energy = hertz(touch[STIFFNESS + c], touch[REACH + c] - distance)
+        touch[FORCE + c], touch[ENERGY + c] = force / distance, energy
+    elastic = 0.0
+    for c in range(count):
+        f, energy = touch[FORCE + c], touch[ENERGY + c]
+        i, j = pair[FIRST + c], pair[SECOND + c]
+        fx, fy, fz = f * touch[DX + c], f * touch[DY + c], f * touch[DZ + c]
+        add(push, index(i - first_sphere), fx, fy, fz)
+        if first_sphere <= j < last_sphere:
+            add(push, index(j - first_sphere), -fx, -fy, -fz)
+            elastic += energy
+        elif j < spheres_in_all:  # the other half of the energy is the other block's, and so is the force on j
+            elastic += 0.5 * energy
+        else:  # a wall
+            elastic += energy
+    return elastic
 
 
 @inlined
-def arm_of(place, s, position, b):
-    return place[0, s] - position[0, b], place[1, s] - position[1, b], place[2, s] - position[2, b]
+def add(push, s, fx, fy, fz):
+    push[s * FOUR] += fx
+    push[s * FOUR + ONE] += fy
+    push[s * FOUR + TWO] += fz
 
 
-@kernel
-def contact_forces(bodies, walls, near):
-    """Set force and torque of every body from the candidates; return the elastic energy (J)."""
-    # Arrays by themselves: reaching into a tuple in a loop counts references, which takes longer than a contact.
-    position, orientation, load, place, owner = bodies.position, bodies.orientation, near.load, near.place, near.sphere_owner
-    body, centre = near.body, near.sphere_centre
-    pair, pair_reach, pair_stiffness = near.pair, near.pair_reach, near.pair_stiffness
-    wall, wall_reach, wall_stiffness, point, normal = (
-        near.wall,
-        near.wall_reach,
-        near.wall_stiffness,
-        walls.point,
-        walls.normal,
-    )
+@inlined
+def contact_forces(block, me, bodies, walls, spheres, lists, team):
+    """Set force and torque of the bodies of a block, its elastic energy, and the gap that is left where nothing touches."""
+    first, owner, place = spheres.first, spheres.owner, spheres.place
+    push, touch, pair = team.push[me], team.touch[me], team.pair[me]
+    listed, row = lists.listed, lists.row
+    candidate, stiffness = lists.candidate, lists.stiffness
+    point, normal = walls.point, walls.normal
+    skin, base = lists.skin[0], lists.room[block]
+    begin, end = bodies_of(block, block + 1, bodies.mass.size)
+    first_sphere, last_sphere, spheres_in_all = first[begin], first[end], owner.size
+    own = (index(first_sphere), index(first_sphere + lists.listed_count[block]))
+    for k in range(own[0], own[1]):
+        s = index(listed[k] - first_sphere) * FOUR
+        push[s], push[s + ONE], push[s + TWO] = 0.0, 0.0, 0.0
+
+    elastic, contacts, gap = 0.0, index(0), math.inf
+    count = index(0)  # contacts found that are not added yet
+    for k in range(own[0], own[1]):
+        i = listed[k]
+        x, y, z, radius = sphere(place, i)
+        r = k + index(block)
+        for p in range(index(base + row[r]), index(base + row[r + ONE])):
+            if count == index(CONTACTS):
+                elastic += add_contacts(count, pair, touch, push, first_sphere, last_sphere, spheres_in_all)
+                contacts, count = contacts + count, index(0)
+            j = candidate[p]
+            if j < spheres_in_all:
+                xj, yj, zj, other = sphere(place, j)
+                dx, dy = x - xj, y - yj
+                dz, reach = z - zj, radius + other
+            else:  # from the wall up to the centre, wherever that is; the overlap is reach - away = radius - above
+                w = index(j - spheres_in_all)
+                above = height(point, normal, w, (x, y, z))
+                away = max(abs(above), NEXT_TO_NOTHING * radius)
+                dx, dy = away * normal[0, w], away * normal[1, w]
+                dz, reach = away * normal[2, w], radius - above + away
+            squared = dx * dx + dy * dy + dz * dz
+            # Written in any case, and kept if they touch: a branch that is hard to foresee would take longer.
+            touch[DX + count], touch[DY + count], touch[DZ + count] = dx, dy, dz
+            touch[SQUARED + count], touch[REACH + count], touch[STIFFNESS + count] = squared, reach, stiffness[p]
+            pair[FIRST + count], pair[SECOND + count] = i, j
+            count += index(squared < reach * reach)
+            if contacts + count == index(0):  # distance - reach is more: the distance is less than reach + 2 skin
+                gap = min(gap, (squared - reach * reach) / (2.0 * (reach + skin)))
+    elastic += add_contacts(count, pair, touch, push, first_sphere, last_sphere, spheres_in_all)
+    contacts += count
+    lists.elastic[block] = elastic
+    lists.gap[block] = 0.0 if contacts > 0 else gap
+
+    position, orientation, swing = bodies.position, bodies.orientation, bodies.swing
     force_on, torque_on = bodies.force, bodies.torque
-    s = 0
-    for k in range(body.size):
-        b = body[k]
-        rotation = matrix((orientation[0, b], orientation[1, b], orientation[2, b], orientation[3, b]))
-        while s < owner.size and owner[s] == k:
-            place[0, s], place[1, s], place[2, s] = carried(position, b, rotation, centre, s)
-            s += 1
-        for c in range(6):
-            load[c, k] = 0.0
-
-    elastic = 0.0
-    for p in range(pair_reach.size):
-        i, j = pair[0, p], pair[1, p]
-        dx, dy, dz = place[0, i] - place[0, j], place[1, i] - place[1, j], place[2, i] - place[2, j]
-        squared = dx * dx + dy * dy + dz * dz
-        reach = pair_reach[p]
-        if squared < reach * reach:
-            distance = math.sqrt(squared)
-            force, energy = hertz(pair_stiffness[p], reach - distance)
-            elastic += energy
-            f = force / distance
-            on_i, on_j = (f * dx, f * dy, f * dz), (-f * dx, -f * dy, -f * dz)
-            push(load, owner[i], arm_of(place, i, position, body[owner[i]]), on_i)
-            push(load, owner[j], arm_of(place, j, position, body[owner[j]]), on_j)
-
-    for p in range(wall_reach.size):
-        i, w = wall[0, p], wall[1, p]
-        overlap = wall_reach[p] - height(point, normal, w, place, i)
-        if overlap > 0.0:
-            force, energy = hertz(wall_stiffness[p], overlap)
-            elastic += energy
-            inward = (force * normal[0, w], force * normal[1, w], force * normal[2, w])
-            push(load, owner[i], arm_of(place, i, position, body[owner[i]]), inward)
-
-    for k in range(body.size):
-        b = body[k]
-        rx, ry, rz = matrix((orientation[0, b], orientation[1, b], orientation[2, b], orientation[3, b]))
-        for c in range(3):
-            force_on[c, b] = load[c, k]
-            torque_on[c, b] = rx[c] * load[3, k] + ry[c] * load[4, k] + rz[c] * load[5, k]
-    return elastic
+    for c in range(3):
+        for b in range(begin, end):
+            force_on[c, b] = 0.0
+            torque_on[c, b] = 0.0
+    if contacts > 0:
+        for k in range(own[0], own[1]):
+            i = listed[k]
+            s, b = index(i - first_sphere) * FOUR, owner[i]
+            fx, fy, fz = push[s], push[s + ONE], push[s + TWO]
+            force_on[0, b] += fx
+            force_on[1, b] += fy
+            force_on[2, b] += fz
+            if swing[b] > 0.0:
+                x, y, z, _ = sphere(place, i)
+                x, y, z = x - position[0, b], y - position[1, b], z - position[2, b]
+                torque_on[0, b] += y * fz - z * fy
+                torque_on[1, b] += z * fx - x * fz
+                torque_on[2, b] += x * fy - y * fx
+        for b in range(begin, end):
+            torque = (torque_on[0, b], torque_on[1, b], torque_on[2, b])
+            if torque != (0.0, 0.0, 0.0):
+                q = (orientation[0, b], orientation[1, b], orientation[2, b], orientation[3, b])
+                torque_on[0, b], torque_on[1, b], torque_on[2, b] = to_body(q, torque)

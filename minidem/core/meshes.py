@@ -3,12 +3,8 @@
 import numpy as np
 
 from .compiling import inlined, internal, kernel
-from .neighbours import near_bodies
-
-
-@inlined
-def minus(a, b):
-    return a[0] - b[0], a[1] - b[1], a[2] - b[2]
+from .geometry import minus
+from .world import near_pairs
 
 
 @inlined
@@ -42,21 +38,18 @@ def edge_crosses(start, end, a, b, c):
     return u > rim and v > rim and u + v < 1.0 - rim and rim < w < 1.0 - rim
 
 
-@kernel
 def crossing_triangles(triangles, faces):
     """(k, 2) pairs of triangles (f, 3, 3) that cross and share no corner."""
-    count = faces.shape[0]
-    centre, reach = np.zeros((3, count)), np.zeros(count)
-    for f in range(count):
-        for c in range(3):
-            centre[c, f] = (triangles[f, 0, c] + triangles[f, 1, c] + triangles[f, 2, c]) / 3.0
-        for k in range(3):
-            squared = 0.0
-            for c in range(3):
-                squared += (triangles[f, k, c] - centre[c, f]) ** 2
-            reach[f] = max(reach[f], np.sqrt(squared))
-    near = near_bodies(centre, reach, 0.0)
+    centre = triangles.mean(axis=1)
+    reach = np.linalg.norm(triangles - centre[:, None], axis=2).max(axis=1)
+    near = near_pairs(np.ascontiguousarray(centre.T), reach, 0.0)
     found = np.empty((near.shape[1], 2), np.int64)
+    return found[: crossing_pairs(triangles, faces, near, found)].copy()
+
+
+@kernel
+def crossing_pairs(triangles, faces, near, found):
+    """Those of the pairs `near` (2, p), in `found`; returns their number."""
     crossings = 0
     for p in range(near.shape[1]):
         f, g = near[0, p], near[1, p]
@@ -74,4 +67,4 @@ def crossing_triangles(triangles, faces):
         if crosses:
             found[crossings, 0], found[crossings, 1] = f, g
             crossings += 1
-    return found[:crossings].copy()
+    return crossings

@@ -1,281 +1,316 @@
 """Which spheres may touch: bodies near each other first, then the spheres of near bodies.
 
-Bodies are found by a hierarchy of grids (as in Ogarko and Luding, Comput. Phys. Commun. 183, 931, 2012): level l has cells
-of 2^l times the smallest body, a body lives in the level whose cells just hold it, and looks for partners in the 27 cells
-around it on its own level and on each coarser one. All cells share one table; its slots are taken modulo the table's size
-and each entry is checked for its cell, so bodies may fly any distance away.
+Bodies of similar size share a grid of cells, so that large bodies among small ones cost no more than the cells they cover
+(as in the hierarchy of Ogarko and Luding, Comput. Phys. Commun. 183, 931, 2012). A body looks at the cells of each grid that
+its bounding sphere reaches. The grids cover the middle of the system; bodies beyond are counted to the outermost cells,
+so bodies may fly any distance away: what is near in space is near in cells, too.
 """
 
 import math
 
-import numpy as np
-
-from .compiling import internal, kernel
-from .geometry import apart, height
+from .compiling import inlined, internal, kernel
+from .geometry import ONE, apart, column, height, index, minus, outside, set_centre, sphere, squared_distance
 from .quaternion import carried, matrix
-from .state import Candidates
+from .team import any_says, barrier, bodies_of, share
 
 # Lists are made so as to last about this many steps: older lists have more candidates to go through,
 # younger ones are made more often.
 STEPS_PER_LIST = 100
 SMALLEST_SKIN, LARGEST_SKIN = 0.02, 0.5  # in mean bounding radii
+OUTSIDE = 50  # of the sample of coordinates that tells where the bodies are, one in so many, at each end, may be an outlier
+FEW = 64  # bodies that need no cells
 
 
 @internal
-def appended(pairs, count, a, b):
-    """`pairs` (2, m) with (a, b) in column `count`, in a larger copy if there was no room."""
-    if count == pairs.shape[1]:
-        larger = np.empty((2, 2 * count), np.int64)
-        for p in range(count):  # not a slice: numba compiles those for seconds
-            larger[0, p], larger[1, p] = pairs[0, p], pairs[1, p]
-        pairs = larger
-    pairs[0, count], pairs[1, count] = a, b
-    return pairs
+def sort(values, count):
+    """The first `count` values in ascending order (Shell, Commun. ACM 2, 30, 1959)."""
+    step = 1
+    while 3 * step < count:
+        step = 3 * step + 1
+    while step > 0:
+        for k in range(step, count):
+            value, p = values[k], k
+            while p >= step and values[p - step] > value:
+                values[p] = values[p - step]
+                p -= step
+            values[p] = value
+        step //= 3
 
 
 @internal
-def sorted_pairs(pairs, count, n):
-    """The first `count` columns in ascending order, for values below n: a counting sort by each row, last row first."""
-    for row in (1, 0):
-        slot = np.zeros(n + 1, np.int64)
-        for p in range(count):
-            slot[pairs[row, p] + 1] += 1
-        for v in range(n):
-            slot[v + 1] += slot[v]
-        ordered = np.empty((2, count), np.int64)
-        for p in range(count):
-            v = pairs[row, p]
-            ordered[0, slot[v]], ordered[1, slot[v]] = pairs[0, p], pairs[1, p]
-            slot[v] += 1
-        pairs = ordered
-    return pairs
+def most_between(values, sample):
+    """Bounds of most of the values, without those far off."""
+    count = min(values.size, sample.size)
+    for k in range(count):
+        sample[k] = values[k * values.size // count]
+    sort(sample, count)
+    low, high = sample[count // OUTSIDE], sample[count - 1 - count // OUTSIDE]
+    margin = 1.5 / OUTSIDE * (high - low)  # for evenly spread bodies: the ends of the box
+    return low - margin, high + margin
+
+
+@inlined
+def cell(x, size, count):
+    """Along one axis, from the corner of the first; the first of those that are there, also for a NaN, or the last."""
+    c = x / size
+    return 0 if not c > 0.0 else int(c) if c < count else count - 1
 
 
 @internal
-def bounds(values):
-    low, high = values[0], values[0]
-    for value in values:
-        low, high = min(low, value), max(high, value)
-    return low, high
-
-
-@kernel
-def near_bodies(position, reach, skin):
-    """(2, p) pairs a < b of bodies whose bounding spheres are closer than the skin, in ascending order."""
-    n = reach.size
-    smallest, largest = bounds(reach)
-    finest = 2.0 * smallest + skin
-    level = np.empty(n, np.int64)
-    in_level = np.zeros(2 + max(0, math.ceil(math.log2((2.0 * largest + skin) / finest))), np.int64)
-    for i in range(n):
-        level[i] = max(0, math.ceil(math.log2((2.0 * reach[i] + skin) / finest)))
-        in_level[level[i]] += 1
-
-    mask = 1
-    while mask < 2 * n:
-        mask *= 2
-    mask -= 1
-    # Neighbouring cells of a bounded system lie near each other in the table.
-    left, right = bounds(position[0])
-    front, back = bounds(position[1])
-    extent_x = int(min((right - left) / finest, float(n))) + 3
-    extent_y = int(min((back - front) / finest, float(n))) + 3
-    cell = np.empty((3, n), np.int64)
-    start = np.zeros(mask + 2, np.int64)
-    slot = np.empty(n, np.int64)
-    for i in range(n):
-        size = finest * 2.0 ** level[i]
-        for c in range(3):
-            cell[c, i] = math.floor(position[c, i] / size)
-        slot[i] = (cell[0, i] + extent_x * (cell[1, i] + extent_y * cell[2, i]) + 7919 * level[i]) & mask
-        start[slot[i] + 1] += 1
-    for s in range(mask + 1):
-        start[s + 1] += start[s]
-    member = np.empty(n, np.int64)
-    fill = start.copy()
-    for i in range(n):
-        member[fill[slot[i]]] = i
-        fill[slot[i]] += 1
-
-    pairs, count = np.empty((2, 4 * n + 16), np.int64), 0
-    for i in range(n):
-        for coarser in range(level[i], in_level.size):
-            if in_level[coarser] == 0:
-                continue
-            size = finest * 2.0**coarser
-            x = math.floor(position[0, i] / size)
-            y = math.floor(position[1, i] / size)
-            z = math.floor(position[2, i] / size)
-            for cz in range(z - 1, z + 2):
-                for cy in range(y - 1, y + 2):
-                    for cx in range(x - 1, x + 2):
-                        s = (cx + extent_x * (cy + extent_y * cz) + 7919 * coarser) & mask
-                        for e in range(start[s], start[s + 1]):
-                            j = member[e]
-                            if cell[0, j] != cx or cell[1, j] != cy or cell[2, j] != cz or level[j] != coarser:
-                                continue
-                            if coarser == level[i] and j <= i:
-                                continue
-                            if apart(position, i, position, j) < (reach[i] + reach[j] + skin) ** 2:
-                                pairs = appended(pairs, count, min(i, j), max(i, j))
-                                count += 1
-    return sorted_pairs(pairs, count, n)
-
-
-@kernel
-def candidates(bodies, shapes, walls, modulus, skin):
-    """The lists of spheres that may touch while nothing moves more than half the skin."""
-    # Arrays by themselves: reaching into a tuple in a loop counts references, which takes longer than a distance.
-    position, orientation, reach, shape = bodies.position, bodies.orientation, bodies.reach, bodies.shape
-    first, centre, radius_of, material_of = shapes.first, shapes.centre, shapes.radius, shapes.material
-    point, normal, wall_material = walls.point, walls.normal, walls.material
-    n = reach.size
-    near = near_bodies(position, reach, skin)
-
-    near_wall, wall_count = np.empty((2, 16), np.int64), 0  # body, wall
-    for b in range(n):
-        for w in range(normal.shape[1]):
-            if height(point, normal, w, position, b) < reach[b] + skin:
-                near_wall = appended(near_wall, wall_count, b, w)
-                wall_count += 1
-
-    # World positions of the spheres of bodies with a near neighbour; body b's are columns offset[b] onwards.
-    wanted = np.zeros(n, np.bool_)
-    for p in range(near.shape[1]):
-        wanted[near[0, p]] = True
-        wanted[near[1, p]] = True
-    for p in range(wall_count):
-        wanted[near_wall[0, p]] = True
-    offset = np.empty(n + 1, np.int64)
-    offset[0] = 0
-    for b in range(n):
-        offset[b + 1] = offset[b] + (first[shape[b] + 1] - first[shape[b]] if wanted[b] else 0)
-    total = offset[n]
-    place, radius, template = np.empty((3, total)), np.empty(total), np.empty(total, np.int64)
-    owner = np.empty(total, np.int64)
-    for b in range(n):
-        rotation = matrix((orientation[0, b], orientation[1, b], orientation[2, b], orientation[3, b]))
-        for i in range(offset[b], offset[b + 1]):
-            t = first[shape[b]] + i - offset[b]
-            place[0, i], place[1, i], place[2, i] = carried(position, b, rotation, centre, t)
-            radius[i], template[i], owner[i] = radius_of[t], t, b
-
-    used = np.zeros(total, np.bool_)
-    pairs, pair_count = np.empty((2, 64), np.int64), 0
-    facing = np.empty(total, np.int64)  # spheres of b that come near the bounding sphere of a
-    for p in range(near.shape[1]):
-        a, b = near[0, p], near[1, p]
-        facing_count = 0
-        for j in range(offset[b], offset[b + 1]):
-            if apart(place, j, position, a) < (radius[j] + reach[a] + skin) ** 2:
-                facing[facing_count] = j
-                facing_count += 1
-        for i in range(offset[a], offset[a + 1]):
-            if apart(place, i, position, b) < (radius[i] + reach[b] + skin) ** 2:
-                for k in range(facing_count):
-                    j = facing[k]
-                    if apart(place, i, place, j) < (radius[i] + radius[j] + skin) ** 2:
-                        pairs = appended(pairs, pair_count, i, j)
-                        pair_count += 1
-                        used[i] = True
-                        used[j] = True
-
-    touching, touching_count = np.empty((2, 64), np.int64), 0  # sphere, wall
-    for p in range(wall_count):
-        b, w = near_wall[0, p], near_wall[1, p]
-        for i in range(offset[b], offset[b + 1]):
-            if height(point, normal, w, place, i) < radius[i] + skin:
-                touching = appended(touching, touching_count, i, w)
-                touching_count += 1
-                used[i] = True
-
-    # Keep the spheres and bodies that are on a list, in the same order.
-    kept = np.empty(total, np.int64)
-    sphere_count, body_count, last = 0, 0, -1
-    for i in range(total):
-        if used[i]:
-            kept[i] = sphere_count
-            sphere_count += 1
-            if owner[i] != last:
-                body_count += 1
-                last = owner[i]
-    body = np.empty(body_count, np.int64)
-    sphere_owner, sphere_centre = np.empty(sphere_count, np.int64), np.empty((3, sphere_count))
-    k = -1
-    for i in range(total):
-        if used[i]:
-            if k < 0 or body[k] != owner[i]:
-                k += 1
-                body[k] = owner[i]
-            sphere_owner[kept[i]] = k
-            for c in range(3):
-                sphere_centre[c, kept[i]] = centre[c, template[i]]
-
-    pair = np.empty((2, pair_count), np.int64)
-    pair_reach, pair_stiffness = np.empty(pair_count), np.empty(pair_count)
-    for p in range(pair_count):
-        i, j = pairs[0, p], pairs[1, p]
-        pair[0, p], pair[1, p] = kept[i], kept[j]
-        pair_reach[p] = radius[i] + radius[j]
-        e = modulus[material_of[shape[owner[i]]], material_of[shape[owner[j]]]]
-        pair_stiffness[p] = 4.0 / 3.0 * e * math.sqrt(radius[i] * radius[j] / (radius[i] + radius[j]))
-    wall = np.empty((2, touching_count), np.int64)
-    wall_reach, wall_stiffness = np.empty(touching_count), np.empty(touching_count)
-    for p in range(touching_count):
-        i, w = touching[0, p], touching[1, p]
-        wall[0, p], wall[1, p] = kept[i], w
-        wall_reach[p] = radius[i]
-        e = modulus[material_of[shape[owner[i]]], wall_material[w]]
-        wall_stiffness[p] = 4.0 / 3.0 * e * math.sqrt(radius[i])
-
-    force, torque = bodies.force, bodies.torque
+def fill_grid(position, skin, grid):
+    """Sort the bodies into cells."""
+    level, size, counts = grid.level, grid.size, grid.counts
+    first, start, slot = grid.first_cell, grid.start, grid.slot
+    member, origin, level_reach = grid.member, grid.origin, grid.level_reach
+    extent = grid.extent
+    n = level.size
     for c in range(3):
-        for b in range(n):  # bodies that left the lists feel nothing until they are on them again
-            force[c, b] = 0.0
-            torque[c, b] = 0.0
-    return Candidates(
-        body,
-        sphere_owner,
-        sphere_centre,
-        pair,
-        pair_reach,
-        pair_stiffness,
-        wall,
-        wall_reach,
-        wall_stiffness,
-        skin,
-        np.zeros(1, np.int64),
-        position.copy(),
-        orientation.copy(),
-        np.empty((3, sphere_count)),
-        np.empty((6, body_count)),
+        low, high = most_between(position[c], grid.sample) if n > FEW else (0.0, 0.0)
+        origin[c] = low
+        extent[c] = min(high - low, 1e300) if high > low else 0.0
+    for g in range(size.size):
+        size[g] = max(2.0 * level_reach[g] + skin, 1e-300)
+        room, cells = float(first[g + 1] - first[g]), math.inf
+        while cells > room:
+            cells = (extent[0] / size[g] + 1.0) * (extent[1] / size[g] + 1.0) * (extent[2] / size[g] + 1.0)
+            if cells > room:
+                size[g] *= max(1.01, min((cells / room) ** 0.33, 1e100))
+        for c in range(3):
+            counts[g, c] = int(extent[c] / size[g]) + 1
+
+    for s in range(start.size):
+        start[s] = 0
+    for b in range(n):
+        g = level[b]
+        x, y, z = position[0, b] - origin[0], position[1, b] - origin[1], position[2, b] - origin[2]
+        column, line = cell(x, size[g], counts[g, 0]), cell(y, size[g], counts[g, 1])
+        slot[b] = first[g] + column + counts[g, 0] * (line + counts[g, 1] * cell(z, size[g], counts[g, 2]))
+        start[slot[b]] += 1
+    total = 0
+    for s in range(start.size):  # the end of each cell
+        total += start[s]
+        start[s] = total
+    for b in range(n - 1, -1, -1):  # from the back: bodies of a cell in ascending order, and then `start` is its start
+        start[slot[b]] -= 1
+        member[start[slot[b]]] = b
+
+
+@internal
+def near_bodies(a, first, position, reach, skin, grid, near):
+    """Bodies whose bounding spheres are closer to that of `a` than the skin, in ascending order, without those from `first`
+    to `a`. They are written to `near`; returns their number."""
+    size, counts, start = grid.size, grid.counts, grid.start
+    member, first_cell = grid.member, grid.first_cell
+    level_reach, origin = grid.level_reach, grid.origin
+    x, y, z = position[0, a] - origin[0], position[1, a] - origin[1], position[2, a] - origin[2]
+    found = 0
+    for g in range(size.size):
+        width = reach[a] + level_reach[g] + skin
+        edge, nx = size[g], counts[g, 0]
+        ny, nz = counts[g, 1], counts[g, 2]
+        left, right = cell(x - width, edge, nx), cell(x + width, edge, nx)
+        for cz in range(cell(z - width, edge, nz), cell(z + width, edge, nz) + 1):
+            for cy in range(cell(y - width, edge, ny), cell(y + width, edge, ny) + 1):
+                line = first_cell[g] + nx * (cy + ny * cz)
+                for e in range(start[line + left], start[line + right + 1]):
+                    b = member[e]
+                    if not first <= b <= a and apart(position, a, position, b) < (reach[a] + reach[b] + skin) ** 2:
+                        near[found] = b
+                        found += 1
+    sort(near, found)
+    return found
+
+
+@kernel
+def body_pairs(position, reach, skin, grid, near, pairs):
+    """Pairs a < b of bodies whose bounding spheres are closer than the skin, in ascending order, in the columns of `pairs`
+    (2, p) as far as they go; `near` is room for n numbers. Returns the number of pairs."""
+    fill_grid(position, skin, grid)
+    count = 0
+    for a in range(reach.size):
+        for k in range(near_bodies(a, 0, position, reach, skin, grid, near)):
+            if count < pairs.shape[1]:
+                pairs[0, count], pairs[1, count] = a, near[k]
+            count += 1
+    return count
+
+
+@inlined
+def place_all(begin, end, bodies, shapes, spheres):
+    """World positions of all the spheres of bodies `begin` to `end`."""
+    position, orientation, shape = bodies.position, bodies.orientation, bodies.shape
+    first_of, centre = shapes.first, shapes.centre
+    first, place = spheres.first, spheres.place
+    for b in range(begin, end):
+        rotation = matrix((orientation[0, b], orientation[1, b], orientation[2, b], orientation[3, b]))
+        start = index(first[b])
+        template = index(first_of[index(shape[b])]) - start
+        for s in range(start, index(first[b + ONE])):
+            set_centre(place, s, carried(position, b, rotation, centre, template + s))
+
+
+@inlined
+def hertz_stiffness(modulus, radius):
+    """4/3 E* sqrt(R*), N/m^1.5"""
+    return 4.0 / 3.0 * modulus * math.sqrt(radius)
+
+
+@inlined
+def turned_back(rotation, v):
+    """A vector of the world in the frame of a body, given the rows of its rotation matrix."""
+    a, b, c = rotation
+    return (
+        a[0] * v[0] + b[0] * v[1] + c[0] * v[2],
+        a[1] * v[0] + b[1] * v[1] + c[1] * v[2],
+        a[2] * v[0] + b[2] * v[1] + c[2] * v[2],
     )
 
 
-@kernel
-def outdated(bodies, near):
-    """Has any sphere moved more than half the skin since the lists were made?
+@internal
+def list_block(block, me, world, skin):
+    """The candidates of the spheres of one block. If there is no room for all, they are only counted."""
+    bodies, shapes, walls = world.bodies, world.shapes, world.walls
+    lists, grid, team = world.lists, world.grid, world.team
+    position, orientation = bodies.position, bodies.orientation
+    reach, shape = bodies.reach, bodies.shape
+    modulus, material = world.modulus, shapes.material
+    first, place, spheres_in_all = world.spheres.first, world.spheres.place, world.spheres.owner.size
+    point, normal, wall_material = walls.point, walls.normal, walls.material
+    listed, row = lists.listed, lists.row
+    candidate, stiffness = lists.candidate, lists.stiffness
+    near, facing = team.near[me], team.facing[me]
+    facing_first, used = team.facing_first[me], team.used[me]
+    near_wall, facing_box = team.near_wall[me], team.facing_box[me]
+    wide = 1.1 * skin  # where spheres are only sorted out: round-off must not lose what the other block finds
+    begin, end = bodies_of(block, block + 1, shape.size)
+    first_sphere, last_sphere = first[begin], first[end]
+    base = lists.room[block]
+    room = lists.room[block + 1] - base
+    for s in range(last_sphere - first_sphere):
+        used[s] = False
 
-    A point at distance R from the centre of mass has moved by at most |dx| + 2 R |dq|: its chord is 2 R sin(alpha/2) for a
+    count, listed_count = 0, 0
+    for a in range(begin, end):
+        middle, low, high = column(position, a), column(shapes.low, index(shape[a])), column(shapes.high, index(shape[a]))
+        rotation = matrix((orientation[0, a], orientation[1, a], orientation[2, a], orientation[3, a]))
+        # Bodies with spheres that come near the box of this one, and these spheres, with a box around those of a body.
+        near_count, facing_count = 0, 0
+        for k in range(near_bodies(a, begin, position, reach, skin, grid, near)):
+            b = near[k]
+            if outside(turned_back(rotation, minus(column(position, b), middle)), low, high) > (reach[b] + wide) ** 2:
+                continue
+            start, box_low, box_high = facing_count, (math.inf, math.inf, math.inf), (-math.inf, -math.inf, -math.inf)
+            for j in range(index(first[b]), index(first[b + 1])):
+                other = sphere(place, j)
+                if outside(turned_back(rotation, minus(other, middle)), low, high) < (other[3] + wide) ** 2:
+                    facing[facing_count] = j
+                    facing_count += 1
+                    x, y, z, r = other
+                    box_low = (min(box_low[0], x - r), min(box_low[1], y - r), min(box_low[2], z - r))
+                    box_high = (max(box_high[0], x + r), max(box_high[1], y + r), max(box_high[2], z + r))
+            if facing_count > start:
+                near[near_count], facing_first[near_count] = b, start
+                for c in range(3):
+                    facing_box[near_count, c], facing_box[near_count, 3 + c] = box_low[c], box_high[c]
+                near_count += 1
+        facing_first[near_count] = facing_count
+
+        wall_count = 0  # walls that the box comes near
+        for w in range(wall_material.size):
+            above = height(point, normal, w, middle)
+            if above < reach[a] + wide:
+                x, y, z = turned_back(rotation, column(normal, w))
+                lowest = min(x * low[0], x * high[0]) + min(y * low[1], y * high[1]) + min(z * low[2], z * high[2])
+                if above + lowest < wide:
+                    near_wall[wall_count] = w
+                    wall_count += 1
+
+        # Spheres of this body, each with what it may touch.
+        for i in range(index(first[a]), index(first[a + ONE])):
+            this, before = sphere(place, i), count
+            radius = this[3]
+            for k in range(near_count):
+                b, box = near[k], facing_box[k]
+                box_low, box_high = (box[0], box[1], box[2]), (box[3], box[4], box[5])
+                if outside(this, box_low, box_high) < (radius + wide) ** 2:
+                    for f in range(index(facing_first[k]), index(facing_first[k + 1])):
+                        j = facing[f]
+                        other = sphere(place, j)
+                        if squared_distance(this, other) < (radius + other[3] + skin) ** 2:
+                            if first_sphere <= j < last_sphere:
+                                used[index(j - first_sphere)] = True
+                            if count < room:
+                                e = modulus[material[shape[a]], material[shape[b]]]
+                                candidate[base + count] = j
+                                stiffness[base + count] = hertz_stiffness(e, radius * other[3] / (radius + other[3]))
+                            count += 1
+            for k in range(wall_count):
+                w = near_wall[k]
+                if height(point, normal, w, this) < radius + skin:
+                    if count < room:
+                        candidate[base + count] = spheres_in_all + w
+                        stiffness[base + count] = hertz_stiffness(modulus[material[shape[a]], wall_material[w]], radius)
+                    count += 1
+            if count > before or used[i - index(first_sphere)]:
+                listed[first_sphere + listed_count] = i
+                row[first_sphere + block + listed_count] = before
+                listed_count += 1
+    row[first_sphere + block + listed_count] = count
+    lists.listed_count[block], lists.wanted[block] = listed_count, count
+    return count <= room
+
+
+@internal
+def find_candidates(me, world, skin):
+    """Make the lists of the blocks of thread `me`. Returns whether there is room for them in all blocks."""
+    bodies, lists, team = world.bodies, world.lists, world.team
+    first, last = share(me, team, lists.wanted.size)
+    begin, end = bodies_of(first, last, bodies.shape.size)
+    place_all(begin, end, bodies, world.shapes, world.spheres)
+    if me == 0:
+        fill_grid(bodies.position, skin, world.grid)
+        lists.skin[0], lists.age[0], lists.flight[0] = skin, 0, 0.0
+    barrier(team)
+    full = False
+    for block in range(first, last):
+        full |= not list_block(block, me, world, skin)
+    position, orientation = bodies.position, bodies.orientation
+    old_position, old_orientation = lists.old_position, lists.old_orientation
+    for c in range(3):
+        for b in range(begin, end):
+            old_position[c, b] = position[c, b]
+    for c in range(4):
+        for b in range(begin, end):
+            old_orientation[c, b] = orientation[c, b]
+    return not any_says(team, me, full)
+
+
+@inlined
+def travelled(begin, end, bodies, position, orientation, distance):
+    """Has a sphere of the bodies `begin` to `end` moved by more than `distance` from where they were?
+
+    A point at R from the centre of mass has moved by at most |dx| + 2 R |dq|: its chord is 2 R sin(alpha/2) for a
     turn by alpha, and |dq| = 2 sin(alpha/4).
     """
-    x, q, x0, q0 = bodies.position, bodies.orientation, near.old_position, near.old_orientation
-    half, swing = 0.5 * near.skin, bodies.swing
+    x, q, swing = bodies.position, bodies.orientation, bodies.swing
+    x0, q0 = position, orientation
     beyond = 0
-    for b in range(swing.size):
+    for b in range(begin, end):
         dx, dy, dz = x[0, b] - x0[0, b], x[1, b] - x0[1, b], x[2, b] - x0[2, b]
-        d0, d1, d2, d3 = q[0, b] - q0[0, b], q[1, b] - q0[1, b], q[2, b] - q0[2, b], q[3, b] - q0[3, b]
+        d0, d1 = q[0, b] - q0[0, b], q[1, b] - q0[1, b]
+        d2, d3 = q[2, b] - q0[2, b], q[3, b] - q0[3, b]
         shift = math.sqrt(dx * dx + dy * dy + dz * dz)
         turn = 2.0 * swing[b] * math.sqrt(d0 * d0 + d1 * d1 + d2 * d2 + d3 * d3)
-        beyond += not (shift + turn <= half)  # also true of a NaN
+        beyond += not (shift + turn <= distance)  # also true of a NaN
     return beyond > 0
 
 
-@kernel
-def next_skin(bodies, near):
-    """A skin with which lists would last about STEPS_PER_LIST steps at the present speeds. Results do not depend on it."""
-    scale = min(max(STEPS_PER_LIST / max(near.age[0], 1), 0.5), 2.0)
+@inlined
+def next_skin(reach, skin, age):
+    """A skin with which lists would last about STEPS_PER_LIST steps at the present speeds, from those of the last lists.
+    Results do not depend on it."""
+    scale = min(max(STEPS_PER_LIST / max(age, 1), 0.5), 2.0)
     mean_reach = 0.0
-    for reach in bodies.reach:
-        mean_reach += reach / bodies.reach.size
-    return min(max(scale * near.skin, SMALLEST_SKIN * mean_reach), LARGEST_SKIN * mean_reach)
+    for r in reach:
+        mean_reach += r / reach.size
+    return min(max(scale * skin, SMALLEST_SKIN * mean_reach), LARGEST_SKIN * mean_reach)

@@ -8,9 +8,8 @@ back at a stop and semi-implicit Euler as in Guenole et al., Comput. Mater. Sci.
 import math
 
 from .compiling import internal, kernel
-from .contact import contact_forces
-from .neighbours import outdated
 from .quaternion import product, unit
+from .step import find_forces
 
 STEPS_BEFORE_FASTER, FASTER, SLOWER = 5, 1.02, 0.9
 TURNING, LESS_TURNING = 0.1, 0.99  # part of the velocity that follows the force, and how it fades
@@ -20,7 +19,8 @@ LONGEST_MOVE = 0.03  # of any point of a body in one step, in sizes of the body;
 @internal
 def drift(bodies, size, first, dt):
     """x += dt v, and the same for the turn; no point moves farther than LONGEST_MOVE, so that none jumps over another."""
-    x, v, q, w = bodies.position, bodies.velocity, bodies.orientation, bodies.spin
+    x, v = bodies.position, bodies.velocity
+    q, w = bodies.orientation, bodies.spin
     for b in range(first, size.size):
         shift = math.sqrt(v[0, b] ** 2 + v[1, b] ** 2 + v[2, b] ** 2)
         turn = math.sqrt(w[0, b] ** 2 + w[1, b] ** 2 + w[2, b] ** 2) * bodies.swing[b]
@@ -39,20 +39,24 @@ def drift(bodies, size, first, dt):
 
 
 @kernel
-def relax(bodies, walls, near, size, first, pace, energy):
-    """Make up to energy.size steps, as long as the lists `near` hold; bodies before `first` stay where they are.
+def relax(world, size, first, pace, energy):
+    """Make up to energy.size steps; bodies before `first` stay where they are.
 
     `size` (n,) is a length of each body (m); `pace` the time step (s), the part of the velocity that follows the force and
     the steps since the last stop, kept between calls; `energy` receives the elastic energy (J) before each step. Returns
-    the number of steps made.
+    the number of steps made, and whether the lists need more room for the next.
     """
-    force, torque, v, w = bodies.force, bodies.torque, bodies.velocity, bodies.spin
+    bodies, lists = world.bodies, world.lists
+    force, torque = bodies.force, bodies.torque
+    v, w = bodies.velocity, bodies.spin
     mass, inertia = bodies.mass, bodies.inertia
     for step in range(energy.size):
-        if outdated(bodies, near):
-            return step
-        near.age[0] += 1
-        energy[step] = contact_forces(bodies, walls, near)
+        if not find_forces(0, world):
+            return step, True
+        lists.age[0] += 1
+        energy[step] = 0.0
+        for block in range(lists.elastic.size):
+            energy[step] += lists.elastic[block]
         power = 0.0
         for b in range(first, size.size):
             for c in range(3):
@@ -80,11 +84,11 @@ def relax(bodies, walls, near, size, first, pace, energy):
                 pull += force[c, b] ** 2 / mass[b] + torque[c, b] ** 2 / inertia[c, b]
                 speed += v[c, b] ** 2 * mass[b] + w[c, b] ** 2 * inertia[c, b]
         if pull == 0.0:
-            return step + 1
+            return step + 1, False
         along = pace[1] * math.sqrt(speed / pull)
         for b in range(first, size.size):
             for c in range(3):
                 v[c, b] = (1.0 - pace[1]) * v[c, b] + along * force[c, b] / mass[b]
                 w[c, b] = (1.0 - pace[1]) * w[c, b] + along * torque[c, b] / inertia[c, b]
         drift(bodies, size, first, dt)
-    return energy.size
+    return energy.size, False

@@ -5,6 +5,8 @@ from typing import NamedTuple
 import numpy as np
 
 LANES = 8  # bodies that are rotated together: vector lanes, twice
+CONTACTS = 256  # whose forces are found together
+BLOCK = 512  # bodies whose forces one thread finds at a time; a multiple of LANES
 
 
 def padded(rows, fill):
@@ -42,6 +44,8 @@ class Shapes(NamedTuple):
     centre: np.ndarray  # (3, s) principal axes, relative to the centre of mass, m
     radius: np.ndarray  # (s,) m
     material: np.ndarray  # (k,) int64, index into the table of moduli
+    low: np.ndarray  # (3, k) corners of the bounding box, principal axes, m
+    high: np.ndarray  # (3, k)
 
 
 class Walls(NamedTuple):
@@ -52,24 +56,82 @@ class Walls(NamedTuple):
     material: np.ndarray  # (w,) int64
 
 
-class Candidates(NamedTuple):
-    """Spheres that may touch before any of them has moved half the skin. Lists are in ascending order of bodies and
-    spheres, so that forces add up in the same order, to the last bit, whatever the skin or the age of the lists.
+class Spheres(NamedTuple):
+    """The s spheres of all bodies; those of body b are first[b] to first[b+1]."""
+
+    first: np.ndarray  # (n+1,) int64
+    owner: np.ndarray  # (s,) uint32, body
+    place: np.ndarray  # (4 s,) of each its centre, world, m (at step n, if it is on the lists), and its radius, m
+
+
+class Grid(NamedTuple):
+    """Cells for bodies of similar size, on several levels; see neighbours.py."""
+
+    level: np.ndarray  # (n,) int8
+    level_reach: np.ndarray  # (l,) largest bounding radius on each level, m
+    first_cell: np.ndarray  # (l+1,) int64, a level has room for cells from the first of its own to that of the next
+    counts: np.ndarray  # (l, 3) int64, cells along x, y, z
+    size: np.ndarray  # (l,) edge of the cells, m
+    origin: np.ndarray  # (3,) corner of the first cell, m
+    extent: np.ndarray  # (3,) of all cells together, m
+    sample: np.ndarray  # (500,) room for coordinates
+    start: np.ndarray  # (cells+1,) uint32, index into `member`
+    member: np.ndarray  # (n,) uint32, the bodies ordered by cell
+    slot: np.ndarray  # (n,) uint32, the cell of each body
+
+
+class Lists(NamedTuple):
+    """For each sphere what it may touch before anything has moved half the skin: its candidates, spheres and walls.
+
+    Bodies come in blocks of BLOCK. A block lists its own spheres in ascending order, each with its candidates in ascending
+    order: so forces add up in the same order, to the last bit, whatever the skin, the age of the lists or the number of
+    threads. A pair within a block is on the list of its first sphere only; a pair across blocks is on those of both, so
+    that a block needs nothing but itself to know the forces on its bodies.
     """
 
-    body: np.ndarray  # (a,) int64, bodies with at least one candidate
-    sphere_owner: np.ndarray  # (s,) int64, index into `body`
-    sphere_centre: np.ndarray  # (3, s) principal axes, m
-    pair: np.ndarray  # (2, p) int64, indices of the spheres
-    pair_reach: np.ndarray  # (p,) sum of the radii, m
-    pair_stiffness: np.ndarray  # (p,) 4/3 E* sqrt(R*), N/m^1.5
-    wall: np.ndarray  # (2, w) int64, index of the sphere, index of the wall
-    wall_reach: np.ndarray  # (w,) radius, m
-    wall_stiffness: np.ndarray  # (w,) 4/3 E* sqrt(R), N/m^1.5
-    skin: float  # m
+    listed: np.ndarray  # (s,) uint32, listed spheres; those of a block from the number of its first sphere on
+    listed_count: np.ndarray  # (k,) int64
+    row: np.ndarray  # (s+k,) uint32, first candidate of each listed sphere, counted from room[k], and the end of the last
+    room: np.ndarray  # (k+1,) int64, block k has room for candidates from room[k] to room[k+1]
+    wanted: np.ndarray  # (k,) int64, the candidates that there are
+    candidate: np.ndarray  # (c,) uint32, sphere; s + w for wall w
+    stiffness: np.ndarray  # (c,) 4/3 E* sqrt(R*), N/m^1.5
+    skin: np.ndarray  # (1,) m
     age: np.ndarray  # (1,) int64, steps since the lists were made
     old_position: np.ndarray  # (3, n) Bodies.position when the lists were made
     old_orientation: np.ndarray  # (4, m)
-    # room for one force evaluation
-    place: np.ndarray  # (3, s) centres of the spheres, world, m
-    load: np.ndarray  # (6, a) force and torque on each listed body, world
+    elastic: np.ndarray  # (k,) energy of the contacts, J
+    gap: np.ndarray  # (k,) nothing is closer to its candidates, m; zero where there is a contact
+    flight: np.ndarray  # (1,) while nothing has moved so far (m) since the state below, nothing touches
+    flight_position: np.ndarray  # (3, n) of a single block, else (3, 0)
+    flight_orientation: np.ndarray  # (4, m) or (4, 0)
+
+
+class Team(NamedTuple):
+    """Threads that share the blocks, and the room that each needs for itself."""
+
+    size: int
+    sync: np.ndarray  # (16,) int64, of the barrier; see team.py
+    flag: np.ndarray  # (threads, 8) int64, what each tells the others; a cache line each
+    push: np.ndarray  # (threads, 4 x spheres of a block) force on each sphere, world, N, and nothing
+    pair: np.ndarray  # (threads, 2 x CONTACTS) uint32, spheres that touch
+    touch: np.ndarray  # (threads, 6 x CONTACTS) difference of their centres, squared distance, sum of the radii, stiffness
+    used: np.ndarray  # (threads, spheres of a block) bool, is a candidate of another
+    near: np.ndarray  # (threads, n) uint32, bodies near one body
+    near_wall: np.ndarray  # (threads, w) uint32, and walls
+    facing: np.ndarray  # (threads, s) uint32, spheres of these that are near it
+    facing_first: np.ndarray  # (threads, n+1) uint32, where those of each body start
+    facing_box: np.ndarray  # (threads, n, 6) low and high corner of a box around these, world, m
+
+
+class World(NamedTuple):
+    """All that a step needs."""
+
+    bodies: Bodies
+    shapes: Shapes
+    walls: Walls
+    modulus: np.ndarray  # (m, m) effective modulus E* of each pair of materials, Pa
+    spheres: Spheres
+    grid: Grid
+    lists: Lists
+    team: Team

@@ -15,262 +15,249 @@ each pair of circles is classified once for both, arcs of both end at the same c
 that barely cross count as tangent, which changes the area by far less than it matters. Only where three
 circles nearly coincide, by about that same tolerance, can decisions contradict each other: the boundary
 does not close, and a wider tolerance is taken.
+
+Array operations on all caps, pairs of circles and arcs of many spheres at a time; nothing here is compiled. Vectors have
+their components in the first dimension.
 """
 
-from math import atan2, ceil, cos, pi, sin, sqrt
+from math import pi, sqrt
+from typing import NamedTuple
 
 import numpy as np
-
-from .compiling import inlined, internal, kernel
 
 CONTACT = 1e-9  # overlaps shallower than this part of the smaller radius are ignored: volume ~ CONTACT^2
 TANGENT = (1e-11, 1e-10, 1e-9, 1e-8)  # rad; circles that overlap less are tangent: area ~ TANGENT^(3/2)
 CLOSED = 1e-11  # misfit of arc ends on the unit sphere that round-off can cause
-CROSS, APART, NESTED, COVER = 0, 1, 2, 3  # how two caps lie
+CROSS, APART, NESTED, COVER = range(4)  # how two caps lie
 POLE = (sqrt(0.13), -sqrt(0.23), sqrt(0.64))  # apex of the triangle fan: any unit vector, no special one
-NODES, WEIGHTS = np.polynomial.legendre.leggauss(10)  # exact to round-off for cubics in cos, sin over pi/2
+NODES, WEIGHTS = np.polynomial.legendre.leggauss(24)  # exact to round-off for cubics in cos, sin over 2 pi
+WIDEST = 2  # caps of a sphere; many of those that lie inside another one lie inside one of these
+PAIRS = 2**17  # of spheres or of caps, worked on together: some 30 MB
 
 
-@inlined
+class Caps(NamedTuple):
+    """What neighbours cover of spheres, each a cap; those of one sphere follow each other."""
+
+    sphere: np.ndarray  # (m,) index of the one covered, ascending
+    neighbour: np.ndarray  # (m,) index of the one that covers
+    axis: np.ndarray  # (3, m) unit vector to the middle of the cap
+    e1: np.ndarray  # (3, m) with e2 and the axis a right-handed frame: angles on the circle count from e1 towards e2
+    e2: np.ndarray
+    cosine: np.ndarray  # (m,) of half the opening angle
+    sine: np.ndarray
+    angle: np.ndarray  # half the opening angle, rad
+    height: np.ndarray  # 1 - |cosine|
+
+    def taken(self, which):
+        return Caps(*(rows[..., which] for rows in self))
+
+
 def dot(a, b):
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
-@inlined
 def cross(a, b):
-    return (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
+    return np.array((a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]))
 
 
-@inlined
-def blend(p, a, q, b):
-    """p a + q b"""
-    return (p * a[0] + q * b[0], p * a[1] + q * b[1], p * a[2] + q * b[2])
-
-
-@inlined
 def unit(a):
-    length = sqrt(dot(a, a))
-    return (a[0] / length, a[1] / length, a[2] / length)
+    return a / np.sqrt(dot(a, a))
 
 
-@inlined
-def edge(spheres, i, j):
-    """From centre i to centre j."""
-    return (spheres[j, 0] - spheres[i, 0], spheres[j, 1] - spheres[i, 1], spheres[j, 2] - spheres[i, 2])
-
-
-@internal
 def triangle_solid_angle(a, b, c):
     """Signed solid angle of the triangle of unit vectors a, b, c, modulo 4 pi."""
-    return 2.0 * atan2(dot(a, cross(b, c)), 1.0 + dot(a, b) + dot(b, c) + dot(c, a))
+    return 2.0 * np.arctan2(dot(a, cross(b, c)), 1.0 + dot(a, b) + dot(b, c) + dot(c, a))
 
 
-@internal
+def overlapping(spheres, some):
+    """Whether each of `some` (k,) of the spheres (4, n) overlaps each other one: (k, n)."""
+    a, r, s = spheres[:3, None] - spheres[:3, some, None], spheres[3, some, None], spheres[3]
+    found = np.sqrt(dot(a, a)) < r + s - CONTACT * np.minimum(r, s)
+    found[np.arange(some.size), some] = False
+    return found
+
+
+def caps_of(spheres, i, j):
+    """The caps of spheres i (m,) under spheres j (m,)."""
+    a, r, s = spheres[:3, j] - spheres[:3, i], spheres[3, i], spheres[3, j]
+    d = np.sqrt(dot(a, a))
+    below = (r + s - d) * (d - (r - s)) / (2.0 * d * r)  # 1 - cos, without cancellation
+    above = (r + s + d) * (d + (r - s)) / (2.0 * d * r)  # 1 + cos
+    cosine, sine = (above - below) / 2.0, np.sqrt(np.maximum(below * above, 0.0))
+    axis = a / d
+    e1 = unit(cross(axis, np.where(np.abs(axis[0]) < 0.6, [[1.0], [0.0], [0.0]], [[0.0], [1.0], [0.0]])))
+    return Caps(i, j, axis, e1, cross(axis, e1), cosine, sine, np.arctan2(sine, cosine), np.minimum(below, above))
+
+
+def mostly_seen(caps, tangent):
+    """The caps, the widest of each sphere first, without those inside one of the WIDEST."""
+    caps = caps.taken(np.lexsort((-caps.angle, caps.sphere)))
+    for rank in range(WIDEST):
+        wide = np.searchsorted(caps.sphere, caps.sphere) + rank
+        k = np.flatnonzero(np.arange(wide.size) > wide)
+        seen = np.ones(wide.size, bool)
+        seen[k] = relation(caps, wide[k], k, tangent) != NESTED
+        caps = caps.taken(seen)
+    return caps
+
+
+def pairs_on_one_sphere(sphere):
+    """j < k of all pairs of caps on the same sphere; `sphere` (m,) ascends."""
+    each = np.arange(sphere.size)
+    after = np.searchsorted(sphere, sphere, side="right") - each - 1  # so many caps of the sphere follow
+    j = np.repeat(each, after)
+    return j, j + 1 + np.arange(j.size) - np.repeat(np.cumsum(after) - after, after)
+
+
+def relation(caps, j, k, tangent):
+    """How caps j and k lie: their circles CROSS, or they are APART, NESTED, or COVER the sphere together."""
+    p, q = caps.axis[:, j], caps.axis[:, k]
+    clearly = np.abs(dot(p, q) - caps.cosine[j] * caps.cosine[k]) < caps.sine[j] * caps.sine[k] - 1e-6
+    how = np.full(j.size, CROSS)  # most of them clearly, by the cosines of the angles compared below
+    unclear = np.flatnonzero(~clearly)
+    p, q = p[:, unclear], q[:, unclear]
+    one, other = caps.angle[j[unclear]], caps.angle[k[unclear]]
+    c = cross(p, q)
+    between = np.arctan2(np.sqrt(dot(c, c)), dot(p, q))
+    apart = between - one - other
+    nested = np.abs(one - other) - between
+    cover = one + other + between - 2.0 * pi
+    largest = np.maximum(apart, np.maximum(nested, cover))
+    how[unclear] = np.select([largest < -tangent, nested == largest, apart == largest], [CROSS, NESTED, APART], COVER)
+    return how
+
+
 def corners(spheres, i, j, k):
     """The points on the surfaces of i, j and k, relative to centre i; the first on the side of ij x ik."""
-    u, v = edge(spheres, i, j), edge(spheres, i, k)
-    ri, rj, rk = spheres[i, 3], spheres[j, 3], spheres[k, 3]
-    d = sqrt(dot(u, u))
-    ex = unit(u)
+    u, v = spheres[:3, j] - spheres[:3, i], spheres[:3, k] - spheres[:3, i]
+    ri, rj, rk = spheres[3, i], spheres[3, j], spheres[3, k]
+    d = np.sqrt(dot(u, u))
+    ex = u / d
     ez = unit(cross(u, v))
     ey = cross(ez, ex)
     x = (d + (ri - rj) * (ri + rj) / d) / 2.0  # radical planes of i and j, then of i and k
     y = ((dot(v, v) + (ri - rk) * (ri + rk)) / 2.0 - dot(v, ex) * x) / dot(v, ey)
-    z = sqrt(max(ri * ri - x * x - y * y, 0.0))
-    foot = blend(x, ex, y, ey)
-    return blend(1.0, foot, z, ez), blend(1.0, foot, -z, ez)
+    z = np.sqrt(np.maximum(ri * ri - x * x - y * y, 0.0))
+    foot = x * ex + y * ey
+    return foot + z * ez, foot - z * ez
 
 
-@internal
-def relation(caps, j, k, tangent):
-    """How caps j and k lie: their circles CROSS, or they are APART, NESTED, or COVER the sphere together."""
-    p, q = (caps[j, 0], caps[j, 1], caps[j, 2]), (caps[k, 0], caps[k, 1], caps[k, 2])
-    if abs(dot(p, q) - caps[j, 3] * caps[k, 3]) < caps[j, 4] * caps[k, 4] - 1e-6:
-        return CROSS  # clearly, by the cosines of the angles compared below
-    c = cross(p, q)
-    between = atan2(sqrt(dot(c, c)), dot(p, q))
-    apart = between - caps[j, 5] - caps[k, 5]
-    nested = abs(caps[j, 5] - caps[k, 5]) - between
-    cover = caps[j, 5] + caps[k, 5] + between - 2.0 * pi
-    largest = max(apart, max(nested, cover))
-    if largest < -tangent:
-        return CROSS
-    return NESTED if nested == largest else APART if apart == largest else COVER
+def covered_intervals(spheres, caps, j, k):
+    """Where caps j < k, whose circles cross, cover the circles of each other: circle, first angle and length (rad)."""
+    # the same points for both circles, so that their arcs meet
+    right, left = corners(spheres, caps.sphere[j], caps.neighbour[j], caps.neighbour[k])
+    circle = np.concatenate((j, k))
+    enter, leave = np.hstack((left, right)), np.hstack((right, left))
+    e1, e2 = caps.e1[:, circle], caps.e2[:, circle]
+    angle = np.arctan2(dot(enter, e2), dot(enter, e1))
+    return circle, angle, (np.arctan2(dot(leave, e2), dot(leave, e1)) - angle) % (2.0 * pi)
 
 
-@internal
-def find_caps(spheres, i, tangent, neighbour, caps):
-    """Caps of sphere i under other spheres, less those inside another cap.
+def exposed_arcs(circles, circle, angle, length):
+    """The parts of the `circles` in none of the intervals of some `length` from some `angle` on each `circle`.
 
-    Fills neighbour (n,) and caps (n, 7): axis, cosine, sine and half angle of the opening, 1 - |cosine|.
-    Returns their number, or -1 if two of them cover the whole sphere.
+    Returns the circle, the first and the last angle of each of these arcs; a circle without intervals is one arc.
     """
-    m = 0
-    r = spheres[i, 3]
-    for j in range(spheres.shape[0]):
-        a, s = edge(spheres, i, j), spheres[j, 3]
-        d = sqrt(dot(a, a))
-        if j == i or d >= r + s - CONTACT * min(r, s):
-            continue
-        below = (r + s - d) * (d - (r - s)) / (2.0 * d * r)  # 1 - cos, without cancellation
-        above = (r + s + d) * (d + (r - s)) / (2.0 * d * r)  # 1 + cos
-        cosine, sine = (above - below) / 2.0, sqrt(max(below * above, 0.0))
-        caps[m, 0], caps[m, 1], caps[m, 2] = a[0] / d, a[1] / d, a[2] / d
-        caps[m, 3], caps[m, 4], caps[m, 5], caps[m, 6] = cosine, sine, atan2(sine, cosine), min(below, above)
-        neighbour[m] = j
-        m += 1
-    for j in range(m):
-        for k in range(j):
-            if neighbour[k] < 0:
-                continue
-            how = relation(caps, j, k, tangent)
-            if how == COVER:
-                return -1
-            if how == NESTED and caps[j, 5] <= caps[k, 5]:
-                neighbour[j] = -1
-                break
-            if how == NESTED:
-                neighbour[k] = -1
-    kept = 0
-    for j in range(m):
-        if neighbour[j] >= 0:
-            neighbour[kept] = neighbour[j]
-            for column in range(7):
-                caps[kept, column] = caps[j, column]
-            kept += 1
-    return kept
+    order = np.argsort(circle, kind="stable")
+    row, angle, length = np.searchsorted(circles, circle[order]), angle[order], length[order]
+    first = np.searchsorted(row, np.arange(circles.size + 1))
+    column = np.arange(row.size) - first[row]
+    # Angles count from the start of the first interval found. Each row ends with empty intervals at 2 pi.
+    origin = np.zeros(circles.size)
+    origin[row[column == 0]] = angle[column == 0]
+    starts = np.full((circles.size, 1 + np.diff(first).max(initial=0)), 2.0 * pi)
+    ends = starts.copy()
+    starts[row, column] = (angle - origin[row]) % (2.0 * pi)
+    ends[row, column] = starts[row, column] + length
+    order = np.argsort(starts, axis=1)
+    starts, ends = np.take_along_axis(starts, order, axis=1), np.take_along_axis(ends, order, axis=1)
+    reach = np.empty_like(ends)  # everything from 0 to here is covered by those before, or else exposed already
+    reach[:, 0] = np.maximum(ends.max(axis=1) - 2.0 * pi, 0.0)
+    reach[:, 1:] = np.maximum(reach[:, :1], np.maximum.accumulate(ends[:, :-1], axis=1))
+    row, column = np.nonzero(starts > reach)
+    return circles[row], origin[row] + reach[row, column], origin[row] + starts[row, column]
 
 
-@internal
-def add_arc(total, cap, e1, e2, center, start, end):
-    """Add the arc of a cap's circle, counter-clockwise from start to end, to the boundary integrals.
+def arc_integrals(spheres, caps, circle, start, end):
+    """Boundary integrals over arcs of the caps' circles, counter-clockwise: (k, 25).
 
-    total (25,): solid angle modulo 4 pi; oint w (3); oint n w (3, 3); oint n n (center . w) (3, 3); and
-    sums over the arc ends that vanish if the arcs close (3).
+    Solid angle modulo 4 pi; oint w (3); oint n w (3, 3); oint n n (center . w) (3, 3); and differences of the arc ends whose
+    sums vanish if the arcs of a sphere close (3).
     """
-    cosine, sine = cap[3], cap[4]
-    axis = (cap[0], cap[1], cap[2])
-    side = 1.0 if cosine >= 0.0 else -1.0  # sector about the nearer end of the axis
-    total[0] += side * cap[6] * (end - start)
-    if end - start < 2.0 * pi:
-        tip = blend(side, axis, 0.0, axis)
-        first = blend(cosine, axis, sine, blend(cos(start), e1, sin(start), e2))
-        last = blend(cosine, axis, sine, blend(cos(end), e1, sin(end), e2))
-        total[0] += triangle_solid_angle(POLE, first, tip) + triangle_solid_angle(POLE, tip, last)
-        for a in range(3):
-            total[22 + a] += last[a] * (1.0 + dot(POLE, last)) - first[a] * (1.0 + dot(POLE, first))
-    pieces = max(1, ceil((end - start) / (pi / 2.0)))
-    half = (end - start) / pieces / 2.0
-    for piece in range(pieces):
-        for node in range(NODES.size):
-            psi = start + half * (2 * piece + 1 + NODES[node])
-            u = blend(cos(psi), e1, sin(psi), e2)
-            n = blend(cosine, axis, sine, u)
-            h = half * WEIGHTS[node] * sine
-            w = blend(h * sine, axis, -h * cosine, u)
-            cw = dot(center, w)
-            for a in range(3):
-                total[1 + a] += w[a]
-                for b in range(3):
-                    total[4 + 3 * a + b] += n[a] * w[b]
-                    total[13 + 3 * a + b] += n[a] * n[b] * cw
+    axis, e1, e2 = caps.axis[:, circle], caps.e1[:, circle], caps.e2[:, circle]
+    cosine, sine = caps.cosine[circle], caps.sine[circle]
+    side = np.where(cosine >= 0.0, 1.0, -1.0)  # sector about the nearer end of the axis
+    tip = side * axis
+    first = cosine * axis + sine * (np.cos(start) * e1 + np.sin(start) * e2)
+    last = cosine * axis + sine * (np.cos(end) * e1 + np.sin(end) * e2)
+    triangles = triangle_solid_angle(POLE, first, tip) + triangle_solid_angle(POLE, tip, last)
+    misfit = last * (1.0 + dot(POLE, last)) - first * (1.0 + dot(POLE, first))
+    # n = N t and w = W t dpsi with t = (1, cos psi, sin psi)
+    N = np.stack((cosine * axis, sine * e1, sine * e2), axis=-1).swapaxes(0, 1)
+    W = np.stack((sine**2 * axis, -sine * cosine * e1, -sine * cosine * e2), axis=-1).swapaxes(0, 1)
+    half = (end - start)[:, None] / 2.0
+    psi = start[:, None] + half * (1.0 + NODES)
+    t = np.stack((np.ones(psi.shape), np.cos(psi), np.sin(psi)), axis=1)
+    tt = t[:, :, None] * t[:, None] * (half * WEIGHTS)[:, None, None]
+    ttt = tt @ t[:, None].swapaxes(2, 3)  # int t t t dpsi; the first component of t is 1
+    center_w = np.einsum("kab,ak->kb", W, spheres[:3, caps.sphere[circle]])
+    return np.column_stack(
+        (
+            side * caps.height[circle] * (end - start) + triangles,
+            np.einsum("kab,kb->ka", W, ttt[:, 0, 0]),
+            (N @ ttt[:, 0] @ W.swapaxes(1, 2)).reshape(-1, 9),
+            (N @ np.einsum("kabc,kc->kab", ttt, center_w) @ N.swapaxes(1, 2)).reshape(-1, 9),
+            misfit.T,
+        )
+    )
 
 
-@internal
-def covered_up_to(reach, starts, ends, count):
-    """Where the first gap between reach and the sorted intervals begins."""
-    for k in range(count):
-        if starts[k] > reach:
-            break
-        reach = max(reach, ends[k])
-    return reach
+def covered_parts(spheres, caps, tangent):
+    """Solid angle and boundary integrals (see arc_integrals) of what the caps, the widest of each sphere first, cover.
 
-
-@internal
-def add_exposed_arcs(total, spheres, i, tangent, neighbour, caps, j, m):
-    """Add the parts of circle j on sphere i that lie under none of the other caps; returns their number."""
-    center = (spheres[i, 0], spheres[i, 1], spheres[i, 2])
-    axis = (caps[j, 0], caps[j, 1], caps[j, 2])
-    e1 = unit(cross(axis, (1.0, 0.0, 0.0) if abs(axis[0]) < 0.6 else (0.0, 1.0, 0.0)))
-    e2 = cross(axis, e1)
-    # covered intervals in ascending order; angles count from the start of the first one found
-    starts, ends = np.empty(m), np.empty(m)
-    count = 0
-    origin = 0.0
-    reach = 0.0  # everything from 0 to here is covered
-    for k in range(m):
-        if k == j or relation(caps, j, k, tangent) != CROSS:
-            continue
-        # one and the same call for both circles, so that their arcs meet
-        right, left = corners(spheres, i, neighbour[min(j, k)], neighbour[max(j, k)])
-        enter, leave = (left, right) if j < k else (right, left)
-        angle = atan2(dot(enter, e2), dot(enter, e1))
-        length = (atan2(dot(leave, e2), dot(leave, e1)) - angle) % (2.0 * pi)
-        if count == 0:
-            origin = angle
-        start = (angle - origin) % (2.0 * pi)
-        reach = max(reach, start + length - 2.0 * pi)
-        place = count
-        while place > 0 and starts[place - 1] > start:
-            starts[place], ends[place] = starts[place - 1], ends[place - 1]
-            place -= 1
-        starts[place], ends[place] = start, start + length
-        count += 1
-        if covered_up_to(reach, starts, ends, count) >= 2.0 * pi:
-            return 0
-    arcs = 0
-    for k in range(count):
-        if starts[k] > reach:
-            add_arc(total, caps[j], e1, e2, center, origin + reach, origin + starts[k])
-            arcs += 1
-        reach = max(reach, ends[k])
-    if reach < 2.0 * pi:
-        add_arc(total, caps[j], e1, e2, center, origin + reach, origin + 2.0 * pi)
-        arcs += 1
-    return arcs
-
-
-@internal
-def covered_part(total, spheres, i, tangent, neighbour, caps):
-    """Fill total with solid angle and boundary integrals (see add_arc) of the covered part of sphere i.
-
-    Returns the misfit of the arc ends.
+    Returns which spheres they are on (k,), the integrals (k, 22) and the misfits of the arc ends (k,).
     """
-    total[:] = 0.0
-    m = find_caps(spheres, i, tangent, neighbour, caps)
-    arcs = 0
-    widest = 0.0
-    together = 0.0
-    for j in range(m):
-        arcs += add_exposed_arcs(total, spheres, i, tangent, neighbour, caps, j, m)
-        widest = max(widest, 1.0 - caps[j, 3])
-        together += 1.0 - caps[j, 3]
-    if arcs > 0:
-        # it lies between the widest cap's and the sum of all: that settles the multiple of 4 pi
-        middle = pi * (widest + min(together, 2.0))
-        total[0] -= 4.0 * pi * round((total[0] - middle) / (4.0 * pi))
-    elif m != 0:
-        total[0] = 4.0 * pi
-    return abs(total[22]) + abs(total[23]) + abs(total[24])
+    which, sphere = np.unique(caps.sphere, return_inverse=True)
+    one, other = pairs_on_one_sphere(sphere)
+    how = relation(caps, one, other, tangent)
+    whole = np.zeros(which.size, bool)  # under two caps together
+    whole[sphere[one[how == COVER]]] = True
+    hidden = whole[sphere]  # caps inside another one, and all those of a sphere that has nothing exposed
+    hidden[other[how == NESTED]] = True
+    seen = (how == CROSS) & ~hidden[one] & ~hidden[other]
+    circles = np.flatnonzero(~hidden)
+    circle, start, end = exposed_arcs(circles, *covered_intervals(spheres, caps, one[seen], other[seen]))
+    total = np.zeros((which.size, 25))
+    np.add.at(total, sphere[circle], arc_integrals(spheres, caps, circle, start, end))
+    # the solid angle lies between the widest cap's and the sum of all: that settles the multiple of 4 pi
+    widest, together = np.zeros(which.size), np.zeros(which.size)
+    np.maximum.at(widest, sphere[circles], 1.0 - caps.cosine[circles])
+    np.add.at(together, sphere[circles], 1.0 - caps.cosine[circles])
+    middle = pi * (widest + np.minimum(together, 2.0))
+    total[:, 0] -= 4.0 * pi * np.round((total[:, 0] - middle) / (4.0 * pi))
+    total[np.bincount(sphere[circle], minlength=which.size) == 0, 0] = 4.0 * pi
+    return which, total[:, :22], np.abs(total[:, 22:]).sum(axis=1)
 
 
-@kernel
+@np.errstate(all="ignore")
 def covered_integrals(spheres):
-    """Solid angle and boundary integrals (see add_arc) of the covered part of each sphere, (n, 22).
+    """Solid angle and boundary integrals (see arc_integrals) of the covered part of each sphere, (n, 22).
 
     None of the spheres (n, 4) may lie inside another.
     """
-    n = spheres.shape[0]
-    neighbour, caps = np.empty(n, np.int64), np.empty((n, 7))
-    total, totals = np.empty(25), np.empty((n, 22))
-    for i in range(n):
-        least = np.inf
-        for tangent in TANGENT:
-            misfit = covered_part(total, spheres, i, tangent, neighbour, caps)
-            if misfit < least:
-                least = misfit
-                for column in range(22):
-                    totals[i, column] = total[column]
-            if misfit < CLOSED:
-                break
+    n = len(spheres)
+    spheres = np.ascontiguousarray(spheres.T)
+    totals, least = np.zeros((n, 22)), np.full(n, np.inf)
+    waiting, rows = np.arange(n), 1 + PAIRS // n  # spheres whose distances from all are found together
+    for tangent in TANGENT:
+        for first in range(0, waiting.size, rows):
+            some = waiting[first : first + rows]
+            i, j = np.nonzero(overlapping(spheres, some))
+            caps = mostly_seen(caps_of(spheres, some[i], j), tangent)
+            pairs = np.cumsum(np.bincount(caps.sphere) ** 2) // 2  # of caps, up to the last of each sphere
+            for part in np.split(np.arange(caps.sphere.size), np.flatnonzero(np.diff(pairs[caps.sphere] // PAIRS)) + 1):
+                which, integrals, misfit = covered_parts(spheres, caps.taken(part), tangent)
+                better = misfit < least[which]
+                totals[which[better]], least[which[better]] = integrals[better], misfit[better]
+        waiting = np.flatnonzero((least >= CLOSED) & (least < np.inf))
     return totals

@@ -48,13 +48,18 @@ def states_at(rates, state: Array, times: Array, jumps: Sequence[float] = ()) ->
     return np.array(states)
 
 
-@kernel
 def rates_of(t, dt, state, torque_at, inertia):
     """d/dt of q and omega, (7 n,) as rows of n, by dq/dt = q omega / 2 and Euler's equations."""
     n = inertia.shape[1]
-    y, rate, torque = state.reshape(7, n), np.empty((7, n)), np.empty((3, n))
+    y, rate = np.ascontiguousarray(state.reshape(7, n)), np.empty((7, n))
+    fill_rates(t, dt, y, torque_at, inertia, np.empty((3, n)), rate)
+    return rate.ravel()
+
+
+@kernel
+def fill_rates(t, dt, y, torque_at, inertia, torque, rate):
     torque_at(t, dt, y[:4], y[4:], torque)
-    for b in range(n):
+    for b in range(inertia.shape[1]):
         w, x, y_, z = y[0, b], y[1, b], y[2, b], y[3, b]
         ox, oy, oz = y[4, b], y[5, b], y[6, b]
         ix, iy, iz = inertia[0, b], inertia[1, b], inertia[2, b]
@@ -65,7 +70,6 @@ def rates_of(t, dt, state, torque_at, inertia):
         rate[4, b] = (torque[0, b] - (iz - iy) * oy * oz) / ix
         rate[5, b] = (torque[1, b] - (ix - iz) * oz * ox) / iy
         rate[6, b] = (torque[2, b] - (iy - ix) * ox * oy) / iz
-    return rate.reshape(7 * n)
 
 
 def by_runge_kutta(times: Array, dt: float, case, jumps: Sequence[float] = ()) -> Solution:  # type: ignore[no-untyped-def]

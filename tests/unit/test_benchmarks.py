@@ -3,25 +3,36 @@
 import copy
 import io
 import json
+import re
 import sys
 from contextlib import redirect_stdout
 
+import brute_force
 import numpy as np
 import pytest
 
 import minidem
-from benchmarks import report, split
+from benchmarks import report, split, worker
 from benchmarks.__main__ import main
 from benchmarks.peers import export
 from benchmarks.protocol import ROOT, Worker, WorkerError
 from benchmarks.scenes import Scene, changes, scene_of
 from benchmarks.timing import spread
+from minidem.scenario import parse
 from minidem.simulation import prepared
 
 TWO_BALLS = str(ROOT / "scenarios/two_spheres.toml")
 TINY = ["--scenes", TWO_BALLS, "--threads", "1", "--repeats", "3", "--seconds", "0.002", "--no-start"]
 
 
+HEAP = """
+time = {dt = "0.1 rayleigh", end = 1.0}
+domain = {box = [0.09, 0.09, 0.09], material = "soft", gravity = [0.0, 0.0, -9.81]}
+material.soft = {young = 1e7, poisson = 0.25, density = 1000.0}
+clump.ball = {spheres = [[0, 0, 0, 0.005]], material = "soft"}
+clump.pair = {spheres = [[0, 0, 0, 0.005], [0.005, 0, 0, 0.004]], material = "soft"}
+place = [{clump = "pair", packing_fraction = 0.3, speed = 1.0}, {clump = "ball", packing_fraction = 0.32, speed = 1.0}]
+"""
 HOUR = spread([3.6e9, 3.7e9, 3.8e9])  # a step
 EARLIER = {
     "scene": "two_spheres",
@@ -155,6 +166,46 @@ def test_the_energy_of_places_is_the_engines():
     apart = np.array([[0.0, 0.0, radius - depth], [10.0, 0.0, 1.0]])
     expected = 8 / 15 * scene["wall_modulus"] * np.sqrt(radius) * depth**2.5
     assert export.elastic_energy(wall, apart) == pytest.approx(expected, rel=1e-9)
+
+
+def test_contacts_are_counted_as_they_are_now():
+    """Rods in flight and in contact, and a heap between walls, against all pairs of spheres."""
+    for text, steps in ((None, [0] + [40] * 30), (HEAP, [0, 20, 20])):
+        scenario = minidem.load(ROOT / "scenarios/rods.toml") if text is None else parse(text)
+        simulation, seen = prepared(scenario, "a scene"), []
+        for count in steps:
+            simulation.advance(count)
+            told, world = worker.contacts(simulation), simulation._world
+            seen.append(told["contacts"])
+            expected = brute_force.contacts(world.bodies, world.shapes, world.walls, world.modulus)[0].size
+            assert told["contacts"] == expected <= told["candidates"]
+            assert (told["contacts"] > 0) == (simulation.elastic > 0)
+        assert max(seen) > 0 and len(set(seen)) > 1
+
+
+def test_parts_of_a_step():
+    """Of two balls, and of a heap of more than one block: every part takes its time, and the scene is left alone."""
+    for scenario in (minidem.load(TWO_BALLS), parse(HEAP)):
+        simulation = prepared(scenario, "a scene")
+        simulation.advance(10)
+        before = simulation.frame(), simulation.elastic, int(simulation._world.lists.age[0])
+        kernels = split._kernels(simulation)
+        assert list(kernels) == ["translation", "rotation", "have spheres travelled", "contacts", "lists anew"]
+        for kernel in kernels.values():
+            kernel(3)
+        assert (simulation.elastic, simulation._world.lists.age[0]) == before[1:]
+        assert np.array_equal(simulation.frame().position, before[0].position)
+        assert np.array_equal(simulation.frame().velocity, before[0].velocity)
+        assert kernels["have spheres travelled"](3) == 0  # they are where their lists were made
+        assert kernels["lists anew"](1)  # with room for them
+
+
+def test_parts_are_told_with_their_share():
+    lines = split.parts(scene_of(TWO_BALLS), seconds=0.002)
+    names = ["whole step", "translation", "rotation", "have spheres travelled", "contacts"]
+    assert [line[1] for line in lines[:-1]] == names
+    assert re.fullmatch(r"lists anew, every \d+ steps", lines[-1][1])
+    assert all(float(line[2]) > 0 and line[3].endswith("%") for line in lines)
 
 
 def test_parts_that_cannot_be_timed_are_told(monkeypatch):

@@ -6,6 +6,9 @@ from brute_force import (
     all_spheres,
     bodies_of,
     elastic_energy,
+    find_forces,
+    forces,
+    make_lists,
     random_quaternions,
     rotations,
     shapes_of,
@@ -16,8 +19,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from minidem.core.contact import contact_forces, hertz
-from minidem.core.neighbours import candidates
+from minidem.core.contact import hertz
+from minidem.core.world import make_world
 from minidem.model import build_model
 from minidem.scenario import parse
 from minidem.simulation import Simulation
@@ -48,11 +51,12 @@ def test_hertz_force_is_the_slope_of_its_energy():
 def loaded(shapes, shape, position, orientation, walls, modulus, skin=0.0):
     """Bodies with their forces and torques, and the elastic energy."""
     bodies = bodies_of(shapes, shape, position, orientation)
-    near = candidates(bodies, shapes, walls, modulus, skin)
-    bodies.force[:], bodies.torque[:] = np.nan, np.nan  # to be set for the listed bodies
-    unlisted = np.setdiff1d(np.arange(len(shape)), near.body)
-    bodies.force[:, unlisted], bodies.torque[:, unlisted] = 0.0, 0.0
-    return bodies, contact_forces(bodies, walls, near)
+    world = make_world(bodies, shapes, walls, modulus)
+    make_lists(world, skin)
+    bodies.force[:], bodies.torque[:] = np.nan, np.nan  # to be set for all bodies, listed or not
+    find_forces(world)
+    assert world.lists.skin[0] == skin
+    return bodies, world.lists.elastic[0]
 
 
 def test_two_spheres_by_hand():
@@ -146,6 +150,8 @@ def test_forces_and_torques_are_minus_the_derivatives_of_the_energy(kind, with_w
 
     assert energy == pytest.approx(potential(position, orientation), rel=1e-11, abs=0)
     scale = max(np.abs(bodies.force).max(), np.abs(bodies.torque).max())
+    for found, expected in zip((bodies.force, bodies.torque), forces(bodies, shapes, walls, modulus), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-11 * scale)  # the plain ones that other tests rely on
     assert scale > 0 or energy == 0
     for b in range(3):
         for c in range(3):
@@ -189,6 +195,22 @@ def test_forces_do_not_depend_on_the_skin(kind, seed):
         assert energy == results[0][1]
         assert np.array_equal(bodies.force, results[0][0].force)
         assert np.array_equal(bodies.torque, results[0][0].torque)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_forces_of_many_contacts_do_not_depend_on_the_skin(seed):
+    """A layer on a floor: forces of contacts are found some hundred at a time, and those of walls in between."""
+    rng = np.random.default_rng(seed)
+    x, y = np.meshgrid(1.9 * np.arange(20), 1.9 * np.arange(20))
+    position = np.column_stack([x.ravel(), y.ravel(), np.full(400, 0.8)]) + rng.uniform(-0.15, 0.15, (400, 3))
+    floor = walls_of([[0.0, 0.0, 0.0]], [[0.0, 0.0, 1.0]])
+    layer = (shapes_of([BALL]), [0] * 400, position, [IDENTITY] * 400, floor, np.ones((1, 1)))
+    expected, energy = loaded(*layer)
+    assert (expected.force[2] != 0).all()
+    for skin in (0.01, 0.3, 3.0):
+        bodies, same = loaded(*layer, skin)
+        assert same == energy
+        assert np.array_equal(bodies.force, expected.force)
 
 
 # --- collisions ---------------------------------------------------------------------------------------------

@@ -84,8 +84,10 @@ def test_core_is_alone(name):
     assert {other for other in IMPORTS[name] & set(FILES) if not is_in(other, "core")} == set()
     outer = {other.partition(".")[0] for other in IMPORTS[name]}
     assert not outer & {"h5py", "typer", "rich", "pydantic", "tomllib", "json", "csv", "pyvista", "matplotlib"}
+    system = outer & {"os", "pathlib", "io", "tempfile", "shutil", "sys"}
     if name != "minidem.core.compiling":  # which has to find a folder for the compiled code
-        assert not outer & {"os", "pathlib", "io", "tempfile", "shutil", "sys"}
+        # The name of the system's call that lets another thread have the core depends on the system.
+        assert system == ({"os"} if name == "minidem.core.team" else set())
 
 
 @pytest.mark.parametrize("name", [name for name in ("minidem.render", "minidem.plot") if name in FILES])

@@ -9,6 +9,7 @@ import pytest
 from brute_force import elastic_energy, random_quaternions, rotations
 
 import minidem
+from minidem.core.rotation.loading import rotation
 from minidem.errors import ScenarioError
 from minidem.model import build_model, initial_overlaps
 from minidem.scenario import parse
@@ -104,10 +105,21 @@ def test_the_depth_is_that_of_the_deepest_sphere(x, wall):
 def test_placed_bodies_are_told_from_exact_ones():
     model = model_of(*(body("ball", [x, 0, 0]) for x in (0, 1, 2)))
     crowded = replace(model, position=np.array([[0, 0, 0], [0.09, 0, 0], [0.17, 0, 0]]))
-    assert initial_overlaps(crowded, exact=1, boxed=0) == [
+    assert initial_overlaps(crowded, rotation("spiral").advance, exact=1, boxed=0) == [
         "body[0]: overlaps placed body 0 by 0.01 m at the start; move it",
         "placed body 0: overlaps placed body 1 by 0.02 m at the start; move it",
     ]
+
+
+def test_packed_bodies_may_overlap_by_a_part_of_the_smaller_radius():
+    """A grain of 1 mm at a ball of 50 mm, either of them first: 0.25 and 0.4 mm of overlap are 0.25 and 0.4 radii."""
+    for clumps in (["ball", "grain"], ["grain", "ball"]):
+        model = model_of(*(body(clump, [x, 0, 0]) for x, clump in enumerate(clumps)))
+        for depth, lines in ((0.25e-3, 0), (0.4e-3, 1)):
+            pressed = replace(model, position=np.array([[0, 0, 0], [0.051 - depth, 0, 0]]))
+            found = initial_overlaps(pressed, rotation("spiral").advance, exact=0, boxed=0, pressed=0.3)
+            assert len(found) == lines
+            assert all("1 contacts of packed bodies are deeper than 0.3 radii, the deepest 0.4;" in line for line in found)
 
 
 def test_a_body_inside_another_is_an_overlap():

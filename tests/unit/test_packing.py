@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from minidem.cli import app
 from minidem.errors import ScenarioError
-from minidem.model import PRESSED, build_model, smaller_radius
+from minidem.model import PRESSED, build_model
 from minidem.scenario import parse
 from minidem.simulation import Simulation, outlook, run
 
@@ -183,11 +183,6 @@ def test_without_a_fraction_nothing_overlaps():
     model = build_model(parse(HEAD.format(seed=1, box=list(BOX)) + '[[place]]\nclump = "ball"\ncount = 200\n'))
     overlaps, into_walls, _ = contacts(model)
     assert overlaps.size == 0 and into_walls.max() <= 0
-
-
-def test_the_smaller_radius_of_a_pair():
-    one, other = np.array([1.0, 3.0, 2.0]), np.array([3.0, 1.0, 2.0])
-    np.testing.assert_allclose(smaller_radius(one + other, one * other / (one + other)), [1.0, 1.0, 2.0], rtol=1e-7)
 
 
 # --- again --------------------------------------------------------------------------------------------------

@@ -1,0 +1,31 @@
+"""Sums over all bodies that should be conserved."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import quaternions
+from .core.state import Bodies
+
+Array = NDArray[np.float64]
+CHUNK = 4096  # bodies at a time: what is computed for them stays in the processor's cache
+
+
+def conserved_sums(bodies: Bodies, velocity: Array, orientation: Array, omega: Array, gravity: Sequence[float]) -> Array:
+    """Translational and rotational kinetic energy, gravity's potential (J), momentum (kg m/s) and angular momentum about the
+    origin (J s), in world axes: (9,), from on-step motion."""
+    sums, n = np.zeros(9), bodies.mass.size
+    with np.errstate(all="ignore"):  # of a run that blew up
+        for begin in range(0, n, CHUNK):
+            some = slice(begin, min(begin + CHUNK, n))
+            m, x, v, w = bodies.mass[some], bodies.position[:, some], velocity[:, some], omega[:, some]
+            momentum, spin = m * v, bodies.inertia[:3, some] * w
+            own = quaternions.rotated(orientation[:, some].T, spin.T)
+            sums[0] += 0.5 * np.sum(momentum * v)
+            sums[1] += 0.5 * np.sum(spin * w)
+            sums[2] -= np.dot(gravity, np.sum(m * x, axis=1))
+            sums[3:6] += np.sum(momentum, axis=1)
+            xp = np.einsum("ab,cb->ac", x, momentum)  # its antisymmetric part holds the sum of x x p
+            sums[6:] += (xp - xp.T)[[1, 2, 0], [2, 0, 1]] + np.einsum("bc->c", own)
+    return sums
