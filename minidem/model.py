@@ -107,12 +107,9 @@ def build_model(scenario: Scenario, source: str = "") -> Model:
 
     streams = Streams.of(scenario.seed)
     exact = len(scenario.body)
-    velocity = np.array(speed)[:, None] * random_directions(streams.velocities, len(kind))
-    angular_velocity = np.array(spin)[:, None] * random_directions(streams.spins, len(kind))
     position, orientation = np.zeros((len(kind), 3)), np.zeros((len(kind), 4))
     for b, body in enumerate(scenario.body):
         position[b], orientation[b] = body.position, body.orientation
-        velocity[b], angular_velocity[b] = body.velocity, body.angular_velocity
 
     axes = np.array([clump.principal_axes for clump in clumps])[kind]
     packed = any(group.packing_fraction is not None for group in scenario.place)
@@ -131,6 +128,10 @@ def build_model(scenario: Scenario, source: str = "") -> Model:
             raise ScenarioError([f"{source}: place: {fitted}; place fewer or smaller ones, or enlarge domain.box"])
         orientation[exact:] = quaternions.product(turned, quaternions.conjugate(axes))[exact:]
 
+    velocity = np.array(speed)[:, None] * random_directions(streams.velocities, len(kind))
+    angular_velocity = np.array(spin)[:, None] * random_directions(streams.spins, len(kind))
+    for b, body in enumerate(scenario.body):
+        velocity[b], angular_velocity[b] = body.velocity, body.angular_velocity
     model = Model(
         clumps=clumps,
         species=kind,

@@ -269,7 +269,6 @@ def run(
             "us_per_step": 1e6 * wall / max(simulation.step, 1),
             "compile_s": ready - begun,
             "integrator": scenario.integrator.rotation,
-            "threads": simulation.threads,
             "energy": drift_summary(np.array(total), simulation.initial_energy),
             "status": status_of(simulation, total),
         }

@@ -279,9 +279,10 @@ def find_candidates(me, world, skin):
     for c in range(3):
         for b in range(begin, end):
             old_position[c, b] = position[c, b]
-    for c in range(4):
-        for b in range(begin, end):
-            old_orientation[c, b] = orientation[c, b]
+    if old_orientation.shape[1] > 0:
+        for c in range(4):
+            for b in range(begin, end):
+                old_orientation[c, b] = orientation[c, b]
     return not any_says(team, me, full)
 
 
@@ -295,13 +296,18 @@ def travelled(begin, end, bodies, position, orientation, distance):
     x, q, swing = bodies.position, bodies.orientation, bodies.swing
     x0, q0 = position, orientation
     beyond = 0
-    for b in range(begin, end):
-        dx, dy, dz = x[0, b] - x0[0, b], x[1, b] - x0[1, b], x[2, b] - x0[2, b]
-        d0, d1 = q[0, b] - q0[0, b], q[1, b] - q0[1, b]
-        d2, d3 = q[2, b] - q0[2, b], q[3, b] - q0[3, b]
-        shift = math.sqrt(dx * dx + dy * dy + dz * dz)
-        turn = 2.0 * swing[b] * math.sqrt(d0 * d0 + d1 * d1 + d2 * d2 + d3 * d3)
-        beyond += not (shift + turn <= distance)  # also true of a NaN
+    if q0.shape[1] == 0:  # no turn moves anything
+        for b in range(begin, end):
+            dx, dy, dz = x[0, b] - x0[0, b], x[1, b] - x0[1, b], x[2, b] - x0[2, b]
+            beyond += not (dx * dx + dy * dy + dz * dz <= distance * distance)
+    else:
+        for b in range(begin, end):
+            dx, dy, dz = x[0, b] - x0[0, b], x[1, b] - x0[1, b], x[2, b] - x0[2, b]
+            d0, d1 = q[0, b] - q0[0, b], q[1, b] - q0[1, b]
+            d2, d3 = q[2, b] - q0[2, b], q[3, b] - q0[3, b]
+            shift = math.sqrt(dx * dx + dy * dy + dz * dz)
+            turn = 2.0 * swing[b] * math.sqrt(d0 * d0 + d1 * d1 + d2 * d2 + d3 * d3)
+            beyond += not (shift + turn <= distance)  # also true of a NaN
     return beyond > 0
 
 

@@ -9,7 +9,7 @@ import math
 
 from .compiling import internal, kernel
 from .quaternion import product, unit
-from .step import find_forces
+from .step import find_forces, place_block
 
 STEPS_BEFORE_FASTER, FASTER, SLOWER = 5, 1.02, 0.9
 TURNING, LESS_TURNING = 0.1, 0.99  # part of the velocity that follows the force, and how it fades
@@ -51,7 +51,10 @@ def relax(world, size, first, pace, energy):
     v, w = bodies.velocity, bodies.spin
     mass, inertia = bodies.mass, bodies.inertia
     for step in range(energy.size):
-        if not find_forces(0, world):
+        outdated = False
+        for block in range(lists.elastic.size):
+            outdated |= place_block(block, world)
+        if not find_forces(0, world, outdated):
             return step, True
         lists.age[0] += 1
         energy[step] = 0.0

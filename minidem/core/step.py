@@ -21,23 +21,27 @@ def kick_and_drift(begin, end, bodies, gravity, dt):
 
 
 @inlined
-def find_forces(me, world):
-    """The forces of the present positions, from new lists if the old ones are outdated. False if there was no room for
-    the lists: make room and ask again."""
-    bodies, spheres = world.bodies, world.spheres
-    lists, team = world.lists, world.team
-    first, last = share(me, team, lists.wanted.size)
-    begin, end = bodies_of(first, last, bodies.mass.size)
-    for block in range(first, last):
-        place_listed(block, bodies, world.shapes, spheres, lists)
-    outdated = travelled(begin, end, bodies, lists.old_position, lists.old_orientation, 0.5 * lists.skin[0])
+def place_block(block, world):
+    """Where the spheres on the lists are now; returns whether the lists are outdated for this block."""
+    bodies, lists = world.bodies, world.lists
+    begin, end = bodies_of(block, block + 1, bodies.mass.size)
+    place_listed(block, bodies, world.shapes, world.spheres, lists)
+    return travelled(begin, end, bodies, lists.old_position, lists.old_orientation, 0.5 * lists.skin[0])
+
+
+@inlined
+def find_forces(me, world, outdated):
+    """The forces of the present positions, from new lists if the old ones are `outdated` for any thread. False if there was
+    no room for the lists: make room and ask again."""
+    bodies, lists, team = world.bodies, world.lists, world.team
     if any_says(team, me, outdated):
         skin = next_skin(bodies.reach, lists.skin[0], lists.age[0])
         barrier(team)
         if not find_candidates(me, world, skin):
             return False
+    first, last = share(me, team, lists.wanted.size)
     for block in range(first, last):
-        contact_forces(block, me, bodies, world.walls, spheres, lists, team)
+        contact_forces(block, me, bodies, world.walls, world.spheres, lists, team)
     barrier(team)
     return True
 
@@ -51,33 +55,37 @@ def advance(me, steps, dt, gravity, rotate, world, pending):
     compiling.rotation_kernel).
     """
     bodies, lists, team = world.bodies, world.lists, world.team
-    blocks = lists.wanted.size
+    blocks, n, lanes = lists.wanted.size, bodies.mass.size, bodies.orientation.shape[1]
     first, last = share(me, team, blocks)
-    begin, end = bodies_of(first, last, bodies.mass.size)
-    first_lane, last_lane = first * BLOCK, min(last * BLOCK, bodies.orientation.shape[1])
-    flight_steps, shortest = 0, 0.0
-    made = 0
-    while True:
-        if pending:
+    made, flight_steps, shortest = 0, 0, 0.0
+    while pending or made < steps:
+        flying, outdated = False, False
+        for block in range(first, last):  # all that concerns one block at a time: it stays in the processor's cache
+            begin, end = bodies_of(block, block + 1, n)
+            if not pending:
+                kick_and_drift(begin, end, bodies, gravity, dt)
+                last_lane = min((block + 1) * BLOCK, lanes)
+                rotate(bodies.orientation, bodies.spin, bodies.torque, bodies.inertia, block * BLOCK, last_lane, dt)
             flight = lists.flight[0]
-            if flight > 0.0 and not travelled(begin, end, bodies, lists.flight_position, lists.flight_orientation, flight):
-                flight_steps += 1  # nothing can touch yet
-            else:
-                if not find_forces(me, world):
-                    return made, True
-                if blocks == 1:
-                    if flight > 0.0:
-                        shortest = 2.0 * flight if flight_steps < SHORTEST_FLIGHT else 0.9 * shortest
-                    lists.flight[0] = free_flight(bodies, lists, shortest)
-                    flight_steps = 0
-        if made == steps:
-            return made, False
-        kick_and_drift(begin, end, bodies, gravity, dt)
-        rotate(bodies.orientation, bodies.spin, bodies.torque, bodies.inertia, first_lane, last_lane, dt)
-        made += 1
-        pending = True
-        if me == 0:
-            lists.age[0] += 1
+            if flight > 0.0:  # only if there is a single block
+                flying = not travelled(begin, end, bodies, lists.flight_position, lists.flight_orientation, flight)
+            if not flying:
+                outdated |= place_block(block, world)
+        if not pending:
+            made += 1
+            if me == 0:
+                lists.age[0] += 1
+        if flying:  # nothing can touch yet
+            flight_steps += 1
+        elif not find_forces(me, world, outdated):
+            return made, True
+        elif blocks == 1:
+            if lists.flight[0] > 0.0:
+                shortest = 2.0 * lists.flight[0] if flight_steps < SHORTEST_FLIGHT else 0.9 * shortest
+            lists.flight[0] = free_flight(bodies, lists, shortest)
+            flight_steps = 0
+        pending = False
+    return made, False
 
 
 @inlined
@@ -94,6 +102,6 @@ def free_flight(bodies, lists, shortest):
         for b in range(n):
             x0[c, b] = x[c, b]
     for c in range(4):
-        for b in range(n):
+        for b in range(q0.shape[1]):
             q0[c, b] = q[c, b]
     return flight

@@ -38,6 +38,7 @@ def make_world(bodies, shapes, walls, modulus, threads=1, skin=0.0):
     blocks = in_block.size
     threads = min(threads, blocks)
     flying = n if blocks == 1 else 0
+    turning = m if bodies.swing.any() else 0
     lists = Lists(
         listed=np.empty(owner.size, np.uint32),
         listed_count=np.zeros(blocks, np.int64),
@@ -49,12 +50,12 @@ def make_world(bodies, shapes, walls, modulus, threads=1, skin=0.0):
         skin=np.array([skin]),
         age=np.zeros(1, np.int64),
         old_position=np.full((3, n), np.nan),  # outdated
-        old_orientation=np.zeros((4, m)),
+        old_orientation=np.zeros((4, turning)),
         elastic=np.zeros(blocks),
         gap=np.zeros(blocks),
         flight=np.zeros(1),
         flight_position=np.zeros((3, flying)),
-        flight_orientation=np.zeros((4, m if flying else 0)),
+        flight_orientation=np.zeros((4, turning if flying else 0)),
     )
     team = Team(
         size=threads,
