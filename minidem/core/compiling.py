@@ -25,10 +25,14 @@ warnings.filterwarnings("ignore", "First-class function type", NumbaExperimental
 
 
 class _Part(Compiler):
-    """Compiles functions that only become parts of kernels: without machine code of their own."""
+    """Compiles functions that only become parts of kernels: without machine code of their own, and optimised with the
+    kernel, not as often as they are deep inside other functions."""
 
     def define_pipelines(self):
-        self.state.flags.no_compile = True
+        state = self.state
+        state.flags.no_compile = True
+        state.library = state.targetctx.codegen().create_library(state.func_id.func_qualname)
+        state.library._optimize_final_module = lambda: None
         return super().define_pipelines()
 
     def compile_extra(self, function):

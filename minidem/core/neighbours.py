@@ -9,7 +9,7 @@ so bodies may fly any distance away: what is near in space is near in cells, too
 import math
 
 from .compiling import inlined, internal, kernel
-from .geometry import ONE, apart, column, height, index, minus, outside, set_centre, sphere, squared_distance
+from .geometry import ONE, apart, column, height, index, minus, outside, set_centre, sphere, square, squared_distance
 from .quaternion import carried, matrix
 from .team import any_says, barrier, bodies_of, share
 
@@ -114,7 +114,7 @@ def near_bodies(a, first, position, reach, skin, grid, near):
                 line = first_cell[g] + nx * (cy + ny * cz)
                 for e in range(start[line + left], start[line + right + 1]):
                     b = member[e]
-                    if not first <= b <= a and apart(position, a, position, b) < (reach[a] + reach[b] + skin) ** 2:
+                    if not first <= b <= a and apart(position, a, position, b) < square(reach[a] + reach[b] + skin):
                         near[found] = b
                         found += 1
     sort(near, found)
@@ -197,12 +197,12 @@ def list_block(block, me, world, skin):
         near_count, facing_count = 0, 0
         for k in range(near_bodies(a, begin, position, reach, skin, grid, near)):
             b = near[k]
-            if outside(turned_back(rotation, minus(column(position, b), middle)), low, high) > (reach[b] + wide) ** 2:
+            if outside(turned_back(rotation, minus(column(position, b), middle)), low, high) > square(reach[b] + wide):
                 continue
             start, box_low, box_high = facing_count, (math.inf, math.inf, math.inf), (-math.inf, -math.inf, -math.inf)
             for j in range(index(first[b]), index(first[b + 1])):
                 other = sphere(place, j)
-                if outside(turned_back(rotation, minus(other, middle)), low, high) < (other[3] + wide) ** 2:
+                if outside(turned_back(rotation, minus(other, middle)), low, high) < square(other[3] + wide):
                     facing[facing_count] = j
                     facing_count += 1
                     x, y, z, r = other
@@ -232,11 +232,11 @@ def list_block(block, me, world, skin):
             for k in range(near_count):
                 b, box = near[k], facing_box[k]
                 box_low, box_high = (box[0], box[1], box[2]), (box[3], box[4], box[5])
-                if outside(this, box_low, box_high) < (radius + wide) ** 2:
+                if outside(this, box_low, box_high) < square(radius + wide):
                     for f in range(index(facing_first[k]), index(facing_first[k + 1])):
                         j = facing[f]
                         other = sphere(place, j)
-                        if squared_distance(this, other) < (radius + other[3] + skin) ** 2:
+                        if squared_distance(this, other) < square(radius + other[3] + skin):
                             if first_sphere <= j < last_sphere:
                                 used[index(j - first_sphere)] = True
                             if count < room:

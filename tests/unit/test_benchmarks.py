@@ -12,12 +12,13 @@ import numpy as np
 import pytest
 
 import minidem
-from benchmarks import report, split, worker
+from benchmarks import integrators, report, split, worker
 from benchmarks.__main__ import main
 from benchmarks.peers import export
 from benchmarks.protocol import ROOT, Worker, WorkerError
 from benchmarks.scenes import Scene, changes, scene_of
 from benchmarks.timing import spread
+from minidem.core.rotation.registry import SCHEMES
 from minidem.scenario import parse
 from minidem.simulation import prepared
 
@@ -224,3 +225,15 @@ def test_a_scene_that_differs_is_not_called_the_same():
     assert report.same_scene(ours | {"start": {"kinetic": 1.00001, "elastic": 0.5}}, ours) == "NO"
     assert report.same_scene(ours | {"warm": {"kinetic": 0.9}}, ours) == "NO"
     assert report.same_scene(ours | {"drift": 0.1}, ours) == "yes, then drifts"
+
+
+def test_every_integrator_is_timed_against_spiral():
+    """Those that can run scenarios, each once, in ascending order of their times."""
+    told: list[str] = []
+    found = integrators.lines(scene_of(TWO_BALLS), 1, 50, told.append)
+    single = {name for name, scheme in SCHEMES.items() if scheme.torque_evaluations == 1}
+    assert {name for name, _, _ in found} == single and len(found) == len(single)
+    costs = [float(cost) for _, cost, _ in found]
+    assert costs == sorted(costs) and min(costs) > 0
+    assert {name: ratio for name, _, ratio in found}["spiral"] == "1"
+    assert len(told) == 1
