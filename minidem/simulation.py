@@ -37,12 +37,13 @@ class Pace:
     """Whether several threads or one make the steps faster: where others want the processors, threads wait for each other.
     Results do not depend on the choice. With `most` None there is none to make."""
 
-    TRIAL, INTERVAL = 0.02, 2.0  # s that tell something; s until the other choice is tried again
+    TRIAL = 0.02  # s that tell something
+    LEAST_WAIT, WAIT = 2.0, 20.0  # s, and times what the last trial took, until the other choice is tried again
 
     def __init__(self, most: int | None):
         self._choices = [most, 1] if most and most > 1 else []
         self._rate: dict[int, float] = {}  # steps a second
-        self._since = 0.0  # s since both were tried
+        self._since, self._wait = 0.0, self.LEAST_WAIT  # s since both were tried, and until they are again
         self.threads = self._choices[0] if self._choices else None
 
     def took(self, steps: int, seconds: float) -> None:
@@ -51,7 +52,9 @@ class Pace:
             return
         self._rate[self.threads] = steps / seconds
         best = max(self._choices, key=lambda number: self._rate.get(number, math.inf))
-        if len(self._rate) > 1 and self._since > self.INTERVAL:
+        if self.threads != best:
+            self._wait = max(self.LEAST_WAIT, self.WAIT * seconds)
+        if len(self._rate) > 1 and self._since > self._wait:
             self._since = 0.0
             best = next(number for number in self._choices if number != best)
         self.threads = best

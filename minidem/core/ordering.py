@@ -8,6 +8,7 @@ _CELLS = 2**16  # along each axis
 
 def spatial_order(position):
     """Indices (n,) that put bodies at `position` (3, n) in the order of a Z curve (Morton, IBM, 1966)."""
+    position = np.nan_to_num(position)
     low, high = np.percentile(position, [1, 99], axis=1)  # a few may have flown far away
     edge = max(float((high - low).max()), 1e-300) * 1.1 / _CELLS
     key = np.zeros(position.shape[1], np.uint64)
