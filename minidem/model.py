@@ -52,7 +52,8 @@ class Model:
         axes = np.array([clump.principal_axes for clump in self.clumps])[self.species]
         orientation = quaternions.unit(quaternions.product(self.orientation, axes))
         omega = quaternions.rotated(quaternions.conjugate(orientation), self.angular_velocity)
-        inertia = np.array([clump.principal_inertia for clump in self.clumps])[self.species]
+        moments = rows(np.array([clump.principal_inertia for clump in self.clumps]))
+        inertia = np.take(inertia_rows(moments), self.species, axis=1)
         swing = [float(np.linalg.norm(clump.body_spheres[:, :3], axis=1).max()) for clump in self.clumps]
         n = len(self.species)
         return Bodies(
@@ -63,7 +64,7 @@ class Model:
             force=np.zeros((3, n)),
             torque=padded(np.zeros((3, n)), np.zeros(3)),
             mass=self.mass,
-            inertia=padded(inertia_rows(rows(inertia)), [1.0] * 6 + [0.0] * 3),
+            inertia=padded(inertia, [1.0] * 6 + [0.0] * 3),
             reach=np.array([clump.bounding_radius for clump in self.clumps])[self.species],
             swing=np.array(swing)[self.species],
             shape=self.species.copy(),

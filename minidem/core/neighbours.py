@@ -10,7 +10,7 @@ import math
 
 from .compiling import inlined, internal, kernel
 from .geometry import ONE, apart, column, height, index, minus, outside, set_centre, sphere, square, squared_distance
-from .quaternion import carried, matrix
+from .quaternion import carried, matrix, turned_back
 from .team import any_says, barrier, bodies_of, share
 
 # Lists are made so as to last about this many steps: older lists have more candidates to go through,
@@ -153,17 +153,6 @@ def place_all(begin, end, bodies, shapes, spheres):
 def hertz_stiffness(modulus, radius):
     """4/3 E* sqrt(R*), N/m^1.5"""
     return 4.0 / 3.0 * modulus * math.sqrt(radius)
-
-
-@inlined
-def turned_back(rotation, v):
-    """A vector of the world in the frame of a body, given the rows of its rotation matrix."""
-    a, b, c = rotation
-    return (
-        a[0] * v[0] + b[0] * v[1] + c[0] * v[2],
-        a[1] * v[0] + b[1] * v[1] + c[1] * v[2],
-        a[2] * v[0] + b[2] * v[1] + c[2] * v[2],
-    )
 
 
 @internal

@@ -136,10 +136,16 @@ def to_world(q, v):
 
 
 @inlined
-def to_body(q, v):
-    a, b, c = matrix(q)
+def turned_back(rotation, v):
+    """A vector of the world in the frame of a body, given the rows of its rotation matrix."""
+    a, b, c = rotation
     return (
         a[0] * v[0] + b[0] * v[1] + c[0] * v[2],
         a[1] * v[0] + b[1] * v[1] + c[1] * v[2],
         a[2] * v[0] + b[2] * v[1] + c[2] * v[2],
     )
+
+
+@inlined
+def to_body(q, v):
+    return turned_back(matrix(q), v)

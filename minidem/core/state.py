@@ -12,6 +12,8 @@ BLOCK = 512  # bodies whose forces one thread finds at a time; a multiple of LAN
 def padded(rows, fill):
     """`rows` (k, n) with columns `fill` (k,) added until their number is a multiple of LANES: no lane stays empty."""
     spare = -rows.shape[1] % LANES
+    if spare == 0:
+        return rows
     return np.hstack([rows, np.repeat(np.asarray(fill, float)[:, None], spare, axis=1)])
 
 

@@ -404,3 +404,11 @@ def test_a_body_far_away_changes_nothing(distance):
         for name in ("position", "velocity", "orientation", "spin", "force", "torque"):
             assert np.array_equal(getattr(together.bodies, name)[:, :2], getattr(alone.bodies, name)[:, :2])
     assert collided > 5
+
+
+@pytest.mark.parametrize("count", [1, 7, 8, 16])
+def test_kernels_get_rows_that_lie_together_in_memory(count):
+    """Whether or not the number of bodies fills the lanes; another layout would be another compilation."""
+    model = model_of(*(body("hook", [float(k), 0, 0]) for k in range(count)))
+    for name, values in model.bodies()._asdict().items():
+        assert values.flags.c_contiguous, name
