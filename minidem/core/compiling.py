@@ -25,14 +25,10 @@ warnings.filterwarnings("ignore", "First-class function type", NumbaExperimental
 
 
 class _Part(Compiler):
-    """Compiles functions that only become parts of kernels: without machine code of their own, and optimised with the
-    kernel, not as often as they are deep inside other functions."""
+    """Compiles functions that only become parts of kernels: without machine code of their own."""
 
     def define_pipelines(self):
-        state = self.state
-        state.flags.no_compile = True
-        state.library = state.targetctx.codegen().create_library(state.func_id.func_qualname)
-        state.library._optimize_final_module = lambda: None
+        self.state.flags.no_compile = True
         return super().define_pipelines()
 
     def compile_extra(self, function):
