@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import quaternions
-from .core.compiling import cache_directory
+from .core.compiling import cache_directory, compiled_for
 from .core.neighbours import SMALLEST_SKIN
 from .core.ordering import reorder, spatial_order
 from .core.rotation.loading import rotation as compiled_rotation
@@ -74,6 +74,7 @@ class Simulation:
         self.model = model
         self.step = 0
         self._rotation = compiled_rotation(rotation)
+        self._advance: Any = None  # step.advance, compiled
         self.bodies = model.bodies()
         n = len(model.species)
         blocks = -(-n // BLOCK)
@@ -129,9 +130,11 @@ class Simulation:
         size = self._pace.threads or self.threads
         world = world._replace(team=world.team._replace(size=size))
         arguments: Any = (steps, model.dt, model.gravity, self._rotation.advance, world, self._pending)
+        if self._advance is None:
+            self._advance = compiled_for(advance, (0, *arguments))
         began = time.perf_counter()
-        others = [self._helpers.submit(advance, me, *arguments) for me in range(1, size)] if self._helpers else []
-        made, pending = advance(0, *arguments)
+        others = [self._helpers.submit(self._advance, me, *arguments) for me in range(1, size)] if self._helpers else []
+        made, pending = self._advance(0, *arguments)
         wait(others)
         self._pace.took(made, time.perf_counter() - began)
         return made, pending

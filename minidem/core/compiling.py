@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numba
 from llvmlite.binding import get_host_cpu_name
-from numba import cfunc, config, float64, int64, njit, types
+from numba import cfunc, config, float64, int64, njit, typeof, types
 from numba.core.compiler import Compiler
 from numba.core.errors import NumbaExperimentalFeatureWarning
 
@@ -107,6 +107,13 @@ def rotation_kernel(one_body, name, values=3, compiler=kernel):
     loop.__name__ = loop.__qualname__ = name
     loop.__module__ = one_body.py_func.__module__
     return compiler(loop, lambda **options: cfunc(_rotation_signature, **options))
+
+
+def compiled_for(function, arguments):
+    """The compiled kernel for arguments of these types; called itself, it does not look at them for 60 us first."""
+    kinds = tuple(typeof(argument) for argument in arguments)
+    function.compile(kinds)
+    return function.get_overload(kinds)
 
 
 def in_this_process(function, compiler=njit):
