@@ -14,9 +14,9 @@ REPEATS = 5
 
 def parts(scene: Scene, seconds: float = 0.2) -> list[list[str]]:
     """Lines of scene, part, us a step, part of the step."""
-    from .worker import scenario_of, started
+    from .worker import prepared, scenario_of
 
-    simulation = started(scenario_of(scene), scene.path.name, 1)
+    simulation = prepared(scenario_of(scene), scene.path.name, 1)
     simulation.advance(scene.warm_up)
     try:
         lists = _steps_between_lists(simulation)

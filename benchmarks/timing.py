@@ -100,8 +100,8 @@ def timed(
                 say(f"{label}: left out: {error}")
                 continue
             entries.append(entry)
-            if threads > 1 and entry.ready.get("takes_threads") is False:
-                say(f"{label}: left out: minidem.simulation.prepared takes no `threads`")
+            if entry.ready.get("threads", threads) < threads:
+                say(f"{label}: left out: a system of this size stays on {entry.ready['threads']}")
                 entries.remove(entry)
                 entry.worker.close()
         with tempfile.TemporaryDirectory() as folder:

@@ -1,6 +1,5 @@
 """minidem itself behind the protocol: `python -m benchmarks.worker SCENE THREADS`."""
 
-import inspect
 import sys
 import time
 from typing import Any
@@ -8,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from minidem import quaternions
-from minidem.scenario import Scenario, parse
+from minidem.scenario import parse
 from minidem.simulation import Simulation, prepared
 
 from .protocol import memory_mb, serve
@@ -21,11 +20,6 @@ material.any = {young = 1e9, poisson = 0.25, density = 1000.0}
 clump.ball = {spheres = [[0, 0, 0, 0.1]], material = "any"}
 place = [{clump = "ball", count = 1}]
 """
-TAKES_THREADS = "threads" in inspect.signature(prepared).parameters
-
-
-def started(scenario: Scenario, source: str, threads: int) -> Simulation:
-    return prepared(scenario, source, **({"threads": threads} if TAKES_THREADS else {}))
 
 
 def sphere_centres(world: Any) -> Any:
@@ -59,10 +53,10 @@ def contacts(simulation: Simulation) -> dict[str, int | None]:
 
 def main(name: str, threads: int) -> None:
     scene = scene_of(name)
-    started(parse(ONE_BALL), "one ball", threads).advance(1)  # loads every kernel: what comes on top is the scene's
+    prepared(parse(ONE_BALL), "one ball", threads).advance(1)  # loads every kernel: what comes on top is the scene's
     baseline = memory_mb("VmRSS")
     began = time.perf_counter()
-    simulation = started(scenario_of(scene), scene.path.name, threads)
+    simulation = prepared(scenario_of(scene), scene.path.name, threads)
 
     def run(steps: int) -> float:
         began = time.perf_counter()
@@ -81,7 +75,7 @@ def main(name: str, threads: int) -> None:
         "spheres": start.spheres,
         "build_s": time.perf_counter() - began,
         "baseline_mb": baseline,
-        "takes_threads": TAKES_THREADS,
+        "threads": simulation.threads,
     }
     serve(ready, run, state)
 

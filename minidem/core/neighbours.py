@@ -83,8 +83,8 @@ def fill_grid(position, skin, grid):
     for b in range(n):
         g = level[b]
         x, y, z = position[0, b] - origin[0], position[1, b] - origin[1], position[2, b] - origin[2]
-        column, line = cell(x, size[g], counts[g, 0]), cell(y, size[g], counts[g, 1])
-        slot[b] = first[g] + column + counts[g, 0] * (line + counts[g, 1] * cell(z, size[g], counts[g, 2]))
+        along, line = cell(x, size[g], counts[g, 0]), cell(y, size[g], counts[g, 1])
+        slot[b] = first[g] + along + counts[g, 0] * (line + counts[g, 1] * cell(z, size[g], counts[g, 2]))
         start[slot[b]] += 1
     total = 0
     for s in range(start.size):  # the end of each cell

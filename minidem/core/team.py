@@ -1,7 +1,7 @@
 """Threads that advance the same system together: each runs the same loop over the steps, on its own share of the blocks.
 
-The threads are the caller's; they meet at barriers. That takes a tenth of a microsecond, where starting parallel loops
-would take several each, and the kernels are compiled once for any number of threads.
+The threads are the caller's; they meet at barriers, which takes far less time than starting parallel loops would, and the
+kernels are compiled once for any number of threads.
 """
 
 import os
