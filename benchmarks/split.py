@@ -7,6 +7,8 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+import numpy as np
+
 from .scenes import Scene
 
 REPEATS = 5
@@ -19,7 +21,7 @@ def parts(scene: Scene, seconds: float = 0.2) -> list[list[str]]:
     simulation = prepared(scenario_of(scene), scene.path.name, 1)
     simulation.advance(scene.warm_up)
     try:
-        lists = _steps_between_lists(simulation)
+        lasting = _steps_between_lists(simulation)
         kernels = _kernels(simulation)
         medians = _medians_us({"whole step": simulation.advance} | kernels, seconds)
     except (ImportError, AttributeError, TypeError) as error:
@@ -27,7 +29,7 @@ def parts(scene: Scene, seconds: float = 0.2) -> list[list[str]]:
     whole = medians["whole step"]
     lines = []
     for name, cost in medians.items():
-        share, note = (cost / lists, f", every {lists:.0f} steps") if name == "lists anew" else (cost, "")
+        share, note = (cost / lasting[name], f", every {lasting[name]:.0f} steps") if name in lasting else (cost, "")
         lines.append([scene.name, name + note, f"{share:.4g}", f"{share / whole:.0%}"])
     return lines
 
@@ -56,17 +58,22 @@ def _seconds(function: Callable[[int], Any], count: int) -> float:
 
 def _kernels(simulation: Any) -> dict[str, Callable[[int], Any]]:
     """The parts of a step, to be repeated n times, on a copy of the world. Nothing moves, since dt is 0."""
-    translation, rotation, check, contacts, lists_anew = _loops()
+    translation, rotation, check, contacts, lists_anew, close_lists_anew = _loops()
     rotate, gravity, skin = simulation._rotation.advance, simulation.model.gravity, float(simulation._world.lists.skin[0])
+    close_skin = float(simulation._world.close.skin[0])
     world = _apart(simulation._world, lists_anew, skin)
-    bodies, lists = world.bodies, world.lists
-    return {
+    bodies, lists, close = world.bodies, world.lists, world.close
+    kernels = {
         "translation": lambda n: translation(n, bodies, gravity, lists.wanted.size),
         "rotation": lambda n: rotation(n, rotate, bodies),
-        "have spheres travelled": lambda n: check(n, bodies, lists),
+        "have spheres travelled": lambda n: check(n, bodies, close),
         "contacts": lambda n: contacts(n, world),
         "lists anew": lambda n: lists_anew(n, world, skin),
     }
+    if lists.wanted.size == 1:
+        close_lists_anew(1, world, close_skin)
+        kernels["close lists anew"] = lambda n: close_lists_anew(n, world, close_skin)
+    return kernels
 
 
 @cache
@@ -74,8 +81,8 @@ def _loops() -> tuple[Callable[..., Any], ...]:
     """In compiled code: a call from Python costs more than a step of a small scene."""
     from numba import njit
 
-    from minidem.core.contact import contact_forces, place_listed
-    from minidem.core.neighbours import find_candidates, travelled
+    from minidem.core.contact import contact_forces
+    from minidem.core.neighbours import find_candidates, narrow, place_listed, travelled
     from minidem.core.step import kick_and_drift
     from minidem.core.team import bodies_of
 
@@ -102,7 +109,7 @@ def _loops() -> tuple[Callable[..., Any], ...]:
 
     @loop
     def contacts(n, world):
-        bodies, spheres, lists = world.bodies, world.spheres, world.lists
+        bodies, spheres, lists = world.bodies, world.spheres, world.close
         for _ in range(n):
             for block in range(lists.wanted.size):
                 place_listed(block, bodies, world.shapes, spheres, lists)
@@ -116,7 +123,12 @@ def _loops() -> tuple[Callable[..., Any], ...]:
             room &= find_candidates(0, world, skin)
         return room
 
-    return translation, rotation, check, contacts, lists_anew
+    @loop
+    def close_lists_anew(n, world, skin):
+        for _ in range(n):
+            narrow(world, skin)
+
+    return translation, rotation, check, contacts, lists_anew, close_lists_anew
 
 
 def _apart(world: Any, lists_anew: Callable[..., bool], skin: float) -> Any:
@@ -126,14 +138,16 @@ def _apart(world: Any, lists_anew: Callable[..., bool], skin: float) -> Any:
     bodies = type(world.bodies)(*(values.copy() for values in world.bodies))
     copy = make_world(bodies, world.shapes, world.walls, world.modulus, 1, skin)
     while not lists_anew(1, copy, skin):
-        make_room(copy.lists)
+        make_room(copy)
     return copy
 
 
-def _steps_between_lists(simulation: Any, most: int = 1000) -> float:
-    rebuilt = 0
+def _steps_between_lists(simulation: Any, most: int = 1000) -> dict[str, float]:
+    made = {"lists anew": 0, "close lists anew": 0}
     for _ in range(most):
-        before = int(simulation._world.lists.age[0])
+        lists, close = simulation._world.lists, simulation._world.close
+        state, close_age = lists.old_position.copy(), int(close.age[0])
         simulation.advance(1)
-        rebuilt += int(simulation._world.lists.age[0]) <= before
-    return most / max(rebuilt, 1)
+        made["lists anew"] += not np.array_equal(state, simulation._world.lists.old_position)
+        made["close lists anew"] += int(simulation._world.close.age[0]) <= close_age
+    return {name: most / max(count, 1) for name, count in made.items()}

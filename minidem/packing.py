@@ -44,7 +44,7 @@ def packed_poses(
         steps, crowded = relax(world, size, len(fixed[0]), pace, latest)
         energy = np.append(energy, latest[:steps])
         if crowded:
-            make_room(world.lists)
+            make_room(world)
         elif steps < LOOKS_BACK:  # nothing touches any more
             break
     return bodies.position.T.copy(), bodies.orientation.T.copy()

@@ -122,7 +122,7 @@ class Simulation:
             made, self._pending = self._advance_together(0 if self._pending else before_sorting)
             self.step += made
             if self._pending:
-                make_room(self._world.lists)
+                make_room(self._world)
 
     def _advance_together(self, steps: int) -> tuple[int, bool]:
         """All threads, until the steps are made or the lists need more room."""

@@ -8,9 +8,9 @@ centre of mass is the same whether taken at the contact point or at the centre o
 import math
 
 from .compiling import inlined, internal
-from .geometry import FOUR, ONE, TWO, height, index, set_centre, sphere
-from .quaternion import carried, matrix, to_body
-from .state import BLOCK, CONTACTS
+from .geometry import FOUR, ONE, TWO, height, index, sphere
+from .quaternion import to_body
+from .state import CONTACTS
 from .team import bodies_of
 
 
@@ -19,30 +19,6 @@ def hertz(stiffness, overlap):
     """Force (N) and potential energy (J) of one contact; `stiffness` is 4/3 E* sqrt(R*)."""
     force = stiffness * overlap * math.sqrt(overlap)
     return force, 0.4 * force * overlap
-
-
-@inlined
-def place_listed(block, bodies, shapes, spheres, lists):
-    """World positions of the spheres of a block that are on the lists."""
-    position, orientation = bodies.position, bodies.orientation
-    shape, swing = bodies.shape, bodies.swing
-    first_of, centre = shapes.first, shapes.centre
-    first, owner = spheres.first, spheres.owner
-    place, listed = spheres.place, lists.listed
-    base = first[block * BLOCK]
-    last, template = len(swing), 0
-    rotation = matrix((1.0, 0.0, 0.0, 0.0))
-    for k in range(index(base), index(base + lists.listed_count[block])):
-        s = listed[k]
-        b = owner[s]
-        if swing[b] == 0.0:
-            set_centre(place, s, (position[0, b], position[1, b], position[2, b]))
-            continue
-        if b != last:
-            rotation = matrix((orientation[0, b], orientation[1, b], orientation[2, b], orientation[3, b]))
-            template = first_of[index(shape[b])] - first[b]
-            last = b
-        set_centre(place, s, carried(position, b, rotation, centre, index(template + s)))
 
 
 # Contacts are collected in rows of `touch` and `pair` (see state.Team), CONTACTS at a time, and their forces found in vector
@@ -85,13 +61,13 @@ def add(push, s, fx, fy, fz):
 
 @inlined
 def contact_forces(block, me, bodies, walls, spheres, lists, team):
-    """Set force and torque of the bodies of a block, its elastic energy, and the gap that is left where nothing touches."""
+    """Set force and torque of the bodies of a block, and its elastic energy."""
     first, owner, place = spheres.first, spheres.owner, spheres.place
     push, touch, pair = team.push[me], team.touch[me], team.pair[me]
     listed, row = lists.listed, lists.row
     candidate, stiffness = lists.candidate, lists.stiffness
     point, normal = walls.point, walls.normal
-    skin, base = lists.skin[0], lists.room[block]
+    base = lists.room[block]
     begin, end = bodies_of(block, block + 1, bodies.mass.size)
     first_sphere, last_sphere, spheres_in_all = first[begin], first[end], owner.size
     own = (index(first_sphere), index(first_sphere + lists.listed_count[block]))
@@ -99,7 +75,7 @@ def contact_forces(block, me, bodies, walls, spheres, lists, team):
         s = index(listed[k] - first_sphere) * FOUR
         push[s], push[s + ONE], push[s + TWO] = 0.0, 0.0, 0.0
 
-    elastic, contacts, gap = 0.0, index(0), math.inf
+    elastic, contacts = 0.0, index(0)
     count = index(0)  # contacts found that are not added yet
     for k in range(own[0], own[1]):
         i = listed[k]
@@ -126,12 +102,9 @@ def contact_forces(block, me, bodies, walls, spheres, lists, team):
             touch[SQUARED + count], touch[REACH + count], touch[STIFFNESS + count] = squared, reach, stiffness[p]
             pair[FIRST + count], pair[SECOND + count] = i, j
             count += index(squared < reach * reach)
-            if contacts + count == index(0):  # distance - reach is more: the distance is less than reach + 2 skin
-                gap = min(gap, (squared - reach * reach) / (2.0 * (reach + skin)))
     elastic += add_contacts(count, pair, touch, push, first_sphere, last_sphere, spheres_in_all)
     contacts += count
     lists.elastic[block] = elastic
-    lists.gap[block] = 0.0 if contacts > 0 else gap
 
     position, orientation, swing = bodies.position, bodies.orientation, bodies.swing
     force_on, torque_on = bodies.force, bodies.torque

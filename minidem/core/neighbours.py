@@ -11,12 +11,14 @@ import math
 from .compiling import inlined, internal, kernel
 from .geometry import ONE, apart, column, height, index, minus, outside, set_centre, sphere, square, squared_distance
 from .quaternion import carried, matrix, turned_back
+from .state import BLOCK
 from .team import any_says, barrier, bodies_of, share
 
 # Lists are made so as to last about this many steps: older lists have more candidates to go through,
 # younger ones are made more often.
 STEPS_PER_LIST = 100
-SMALLEST_SKIN, LARGEST_SKIN = 0.02, 0.5  # in mean bounding radii
+STEPS_PER_CLOSE_LIST = 15
+SMALLEST_SKIN, LARGEST_SKIN = 0.02, 0.5  # in mean bounding radii; for close lists in half skins of the others
 OUTSIDE = 50  # of the sample of coordinates that tells where the bodies are, one in so many, at each end, may be an outlier
 FEW = 64  # bodies that need no cells
 
@@ -150,6 +152,30 @@ def place_all(begin, end, bodies, shapes, spheres):
 
 
 @inlined
+def place_listed(block, bodies, shapes, spheres, lists):
+    """World positions of the spheres of a block that are on the lists."""
+    position, orientation = bodies.position, bodies.orientation
+    shape, swing = bodies.shape, bodies.swing
+    first_of, centre = shapes.first, shapes.centre
+    first, owner = spheres.first, spheres.owner
+    place, listed = spheres.place, lists.listed
+    base = first[block * BLOCK]
+    last, template = len(swing), 0
+    rotation = matrix((1.0, 0.0, 0.0, 0.0))
+    for k in range(index(base), index(base + lists.listed_count[block])):
+        s = listed[k]
+        b = owner[s]
+        if swing[b] == 0.0:
+            set_centre(place, s, (position[0, b], position[1, b], position[2, b]))
+            continue
+        if b != last:
+            rotation = matrix((orientation[0, b], orientation[1, b], orientation[2, b], orientation[3, b]))
+            template = first_of[index(shape[b])] - first[b]
+            last = b
+        set_centre(place, s, carried(position, b, rotation, centre, index(template + s)))
+
+
+@inlined
 def hertz_stiffness(modulus, radius):
     """4/3 E* sqrt(R*), N/m^1.5"""
     return 4.0 / 3.0 * modulus * math.sqrt(radius)
@@ -258,11 +284,80 @@ def find_candidates(me, world, skin):
     place_all(begin, end, bodies, world.shapes, world.spheres)
     if me == 0:
         fill_grid(bodies.position, skin, world.grid)
-        lists.skin[0], lists.age[0], lists.flight[0] = skin, 0, 0.0
+        lists.skin[0], lists.age[0] = skin, 0
     barrier(team)
     full = False
     for block in range(first, last):
         full |= not list_block(block, me, world, skin)
+    remember(begin, end, bodies, lists)
+    return not any_says(team, me, full)
+
+
+@internal
+def narrow(world, skin):
+    """Make the close lists of a single block: those of the candidates that are closer than a smaller skin.
+
+    Most candidates of a thin system are far from touching; a close list is made of few, often, at little cost.
+    """
+    bodies, shapes, walls = world.bodies, world.shapes, world.walls
+    lists, close, used = world.lists, world.close, world.team.used[0]
+    place, spheres_in_all = world.spheres.place, world.spheres.owner.size
+    place_listed(0, bodies, shapes, world.spheres, lists)
+    for s in range(spheres_in_all):
+        used[s] = False
+    count, listed_count = 0, 0
+    for k in range(lists.listed_count[0]):
+        i, before = lists.listed[k], count
+        this = sphere(place, i)
+        for p in range(index(lists.row[k]), index(lists.row[k + 1])):
+            j = lists.candidate[p]
+            if j < spheres_in_all:
+                other = sphere(place, j)
+                if not squared_distance(this, other) < square(this[3] + other[3] + skin):
+                    continue
+                used[j] = True
+            elif not height(walls.point, walls.normal, index(j - spheres_in_all), this) < this[3] + skin:
+                continue
+            close.candidate[count], close.stiffness[count] = j, lists.stiffness[p]
+            count += 1
+        if count > before or used[i]:
+            close.listed[listed_count], close.row[listed_count] = i, before
+            listed_count += 1
+    close.row[listed_count] = count
+    close.listed_count[0], close.wanted[0] = listed_count, count
+    close.skin[0], close.age[0] = skin, 0
+    remember(0, bodies.shape.size, bodies, close)
+
+
+@internal
+def renew_lists(me, world):
+    """Lists for the present positions. Returns whether there is room for them; if not, make room and ask again."""
+    bodies, lists, close = world.bodies, world.lists, world.close
+    n, single = bodies.shape.size, lists.wanted.size == 1
+    outdated = True
+    close_skin = 0.0
+    if single:
+        close_skin = next_skin(close.skin[0], close.age[0], STEPS_PER_CLOSE_LIST, 0.5 * lists.skin[0])
+        lists.age[0] += close.age[0]
+        close.age[0] = 0
+        still = 0.5 * (lists.skin[0] - close_skin)  # they must last as long as the close ones
+        outdated = travelled(0, n, bodies, lists.old_position, lists.old_orientation, still)
+    if outdated:
+        mean_reach = 0.0
+        for reach in bodies.reach:
+            mean_reach += reach / n
+        skin = next_skin(lists.skin[0], lists.age[0], STEPS_PER_LIST, mean_reach)
+        barrier(world.team)
+        if not find_candidates(me, world, skin):
+            return False
+    if single:
+        narrow(world, min(close_skin, 0.5 * LARGEST_SKIN * lists.skin[0]))
+    return True
+
+
+@inlined
+def remember(begin, end, bodies, lists):
+    """Where the bodies were when the lists were made."""
     position, orientation = bodies.position, bodies.orientation
     old_position, old_orientation = lists.old_position, lists.old_orientation
     for c in range(3):
@@ -272,7 +367,6 @@ def find_candidates(me, world, skin):
         for c in range(4):
             for b in range(begin, end):
                 old_orientation[c, b] = orientation[c, b]
-    return not any_says(team, me, full)
 
 
 @inlined
@@ -301,11 +395,8 @@ def travelled(begin, end, bodies, position, orientation, distance):
 
 
 @inlined
-def next_skin(reach, skin, age):
-    """A skin with which lists would last about STEPS_PER_LIST steps at the present speeds, from those of the last lists.
-    Results do not depend on it."""
-    scale = min(max(STEPS_PER_LIST / max(age, 1), 0.5), 2.0)
-    mean_reach = 0.0
-    for r in reach:
-        mean_reach += r / reach.size
-    return min(max(scale * skin, SMALLEST_SKIN * mean_reach), LARGEST_SKIN * mean_reach)
+def next_skin(skin, age, steps, unit):
+    """A skin with which lists would last about so many steps at the present speeds, from those of the last lists, within
+    bounds in a unit of length. Results do not depend on it."""
+    scale = min(max(steps / max(age, 1), 0.5), 2.0)
+    return min(max(scale * skin, SMALLEST_SKIN * unit), LARGEST_SKIN * unit)

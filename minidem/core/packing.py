@@ -56,7 +56,7 @@ def relax(world, size, first, pace, energy):
             outdated |= place_block(block, world)
         if not find_forces(0, world, outdated):
             return step, True
-        lists.age[0] += 1
+        world.close.age[0] += 1
         energy[step] = 0.0
         for block in range(lists.elastic.size):
             energy[step] += lists.elastic[block]

@@ -103,10 +103,6 @@ class Lists(NamedTuple):
     old_position: np.ndarray  # (3, n) Bodies.position when the lists were made
     old_orientation: np.ndarray  # (4, m); (4, 0) if no body has a sphere off its centre of mass
     elastic: np.ndarray  # (k,) energy of the contacts, J
-    gap: np.ndarray  # (k,) nothing is closer to its candidates, m; zero where there is a contact
-    flight: np.ndarray  # (1,) while nothing has moved so far (m) since the state below, nothing touches
-    flight_position: np.ndarray  # (3, n) of a single block, else (3, 0)
-    flight_orientation: np.ndarray  # (4, m) or (4, 0), as above
 
 
 class Team(NamedTuple):
@@ -136,4 +132,5 @@ class World(NamedTuple):
     spheres: Spheres
     grid: Grid
     lists: Lists
+    close: Lists  # what a step goes through: of a single block a choice of `lists`, see neighbours.narrow, else the same
     team: Team

@@ -37,7 +37,6 @@ def make_world(bodies, shapes, walls, modulus, threads=1, skin=0.0):
     in_block = np.diff(bounds)
     blocks = in_block.size
     threads = min(threads, blocks)
-    flying = n if blocks == 1 else 0
     turning = m if bodies.swing.any() else 0
     lists = Lists(
         listed=np.empty(owner.size, np.uint32),
@@ -52,11 +51,10 @@ def make_world(bodies, shapes, walls, modulus, threads=1, skin=0.0):
         old_position=np.full((3, n), np.nan),  # outdated
         old_orientation=np.zeros((4, turning)),
         elastic=np.zeros(blocks),
-        gap=np.zeros(blocks),
-        flight=np.zeros(1),
-        flight_position=np.zeros((3, flying)),
-        flight_orientation=np.zeros((4, turning if flying else 0)),
     )
+    close = lists
+    if blocks == 1:
+        close = Lists(*(values.copy() for values in lists))._replace(elastic=lists.elastic)
     team = Team(
         size=threads,
         sync=np.zeros(16, np.int64),
@@ -72,24 +70,26 @@ def make_world(bodies, shapes, walls, modulus, threads=1, skin=0.0):
         facing_first=np.empty((threads, n + 1), np.uint32),
         facing_box=np.empty((threads, n, 6)),
     )
-    world = World(bodies, shapes, walls, modulus, Spheres(first, owner, place), grid_for(bodies.reach), lists, team)
-    make_room(lists)
+    world = World(bodies, shapes, walls, modulus, Spheres(first, owner, place), grid_for(bodies.reach), lists, close, team)
+    make_room(world)
     return world
 
 
-def make_room(lists):
+def make_room(world):
     """For the candidates that were wanted, and some more. The lists are empty and outdated afterwards."""
-    lists.room[1:] = np.cumsum((SPARE * lists.wanted).astype(np.int64) + 16)
-    for values in (lists.candidate, lists.stiffness):  # in place: there is memory for one set of lists, not for two
-        values.resize(lists.room[-1], refcheck=False)
-    lists.old_position[:] = np.nan
+    room = np.cumsum((SPARE * world.lists.wanted).astype(np.int64) + 16)
+    for lists in (world.lists, world.close):
+        lists.room[1:] = room
+        for values in (lists.candidate, lists.stiffness):  # in place: there is memory for one set of lists, not for two
+            values.resize(room[-1], refcheck=False)
+        lists.old_position[:] = np.nan
 
 
 def find_contacts(world, rotate):
     """Lists and forces of the present state, by one thread. `rotate` is any kernel of a rotational integrator; it is not
     called."""
     while advance(0, 0, 0.0, (0.0, 0.0, 0.0), rotate, world, True)[1]:
-        make_room(world.lists)
+        make_room(world)
 
 
 def grid_for(reach):

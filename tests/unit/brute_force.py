@@ -141,7 +141,7 @@ def make_lists(world, skin):
     """Anew, by one thread, with this very skin."""
     assert world.team.size == 1
     while not made(world, float(skin)):
-        make_room(world.lists)
+        make_room(world)
 
 
 def go_on(world, steps, dt, gravity, pending=False):
@@ -172,7 +172,7 @@ def go_on(world, steps, dt, gravity, pending=False):
         if not pending:
             assert steps == 0
             return rooms
-        make_room(world.lists)
+        make_room(world)
         rooms += 1
 
 

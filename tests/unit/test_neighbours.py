@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from minidem.core.compiling import kernel
-from minidem.core.neighbours import next_skin
+from minidem.core.neighbours import STEPS_PER_LIST, next_skin
 from minidem.core.world import make_world, near_pairs
 from minidem.model import build_model
 from minidem.scenario import parse
@@ -265,8 +265,8 @@ def test_a_state_that_is_not_a_number_is_outdated():
 
 
 @kernel
-def skin_after(reach, skin, age):
-    return next_skin(reach, skin, age)
+def skin_after(skin, age, unit):
+    return next_skin(skin, age, STEPS_PER_LIST, unit)
 
 
 def test_skins_grow_when_lists_die_young_and_stay_within_bounds():
@@ -274,7 +274,7 @@ def test_skins_grow_when_lists_die_young_and_stay_within_bounds():
     mean = bodies.reach.mean()
 
     def after(skin, age):
-        return skin_after(bodies.reach, skin, age) / mean
+        return skin_after(skin, age, mean) / mean
 
     assert after(0.1 * mean, 5) > 0.1 > after(0.1 * mean, 5000)
     assert after(0.1 * mean, 0) > 0.1  # outdated at once
@@ -291,7 +291,7 @@ def test_lists_that_die_young_are_made_with_a_larger_skin():
     world.lists.age[0] = 80
     world.bodies.position[:] += skin
     find_forces(world)
-    assert world.lists.skin[0] == skin_after(world.bodies.reach, skin, 80) == pytest.approx(1.25 * skin, rel=1e-14)
+    assert world.lists.skin[0] == skin_after(skin, 80, world.bodies.reach.mean()) == pytest.approx(1.25 * skin, rel=1e-14)
     assert world.lists.age[0] == 0
 
 
@@ -339,32 +339,33 @@ def crowd():
     return build_model(parse(CROWD))
 
 
-def trajectory(model, skin, renew=None, flights=True):
+def trajectory(model, skin, renew=None, every_step=False):
     """States and elastic energies every CHUNK steps, from lists made with a skin; `renew`: skins of lists made anew.
 
-    Also how many of the lists at hand had been made on the way, and in how many chunks something was still in free flight.
-    Without `flights` the forces of every step are found.
+    Also how many of the lists at hand had been made on the way, and after how many chunks the close lists were empty, the
+    others not. With `every_step` the close lists are made anew at each.
     """
     world = make_world(model.bodies(), model.shapes, model.walls, model.modulus)
     lists = world.lists
     make_lists(world, skin)
     find_forces(world)
-    states, made, flying = [], 0, 0
+    states, made, empty = [], 0, 0
     for chunk in range(CHUNKS):
         if renew is not None:
             make_lists(world, renew[chunk % len(renew)])
             find_forces(world)
-        age = int(lists.age[0])
-        for _ in range(1 if flights else CHUNK):
-            lists.flight[0] *= flights
-            go_on(world, CHUNK if flights else 1, model.dt, model.gravity)
-        made += lists.age[0] != age + CHUNK
-        flying += lists.flight[0] > 0
+        before = lists.old_position.copy()
+        for _ in range(CHUNK if every_step else 1):
+            if every_step:
+                world.close.old_position[:] = np.nan
+            go_on(world, 1 if every_step else CHUNK, model.dt, model.gravity)
+        made += not np.array_equal(lists.old_position, before)
+        empty += world.close.wanted[0] == 0 < lists.wanted[0]
         # of this very state; an overlap is a small difference of numbers a hundred thousand times as large
         expected = elastic_energy(world.bodies, model.shapes, model.walls, model.modulus)
         assert lists.elastic[0] == pytest.approx(expected, rel=1e-9, abs=1e-15)
         states.append(state_of(world))
-    return np.array(states), made, flying
+    return np.array(states), made, empty
 
 
 def test_trajectories_do_not_depend_on_the_lists(crowd):
@@ -398,12 +399,29 @@ def gas():
     return build_model(parse(CROWD.replace("count = 25", "count = 3").replace("count = 15", "count = 4")))
 
 
-def test_free_flights_change_nothing(gas):
-    """While nothing can touch, forces are not even looked for; the same as looking at every step, to the last bit."""
-    expected, _, flying = trajectory(gas, 0.01, flights=False)
+def test_close_lists_change_nothing(gas):
+    """The same as looking at every step for what is close, to the last bit."""
+    expected, _, _ = trajectory(gas, 0.01, every_step=True)
     touching = np.count_nonzero(expected[:, -1, 0])
     assert CHUNKS / 10 < touching < CHUNKS * 0.9  # there are contacts to miss, and times without
     for skin in (0.001, 0.01, 0.1):
-        states, _, flying = trajectory(gas, skin)
-        assert flying > CHUNKS / 10
+        states, _, empty = trajectory(gas, skin)
+        assert empty > 0
         assert np.array_equal(states, expected)
+
+
+def test_close_lists_are_those_of_all_spheres(crowd):
+    """Made from lists of any age: what is closer than their own skin, and nothing else."""
+    world = make_world(crowd.bodies(), crowd.shapes, crowd.walls, crowd.modulus, skin=0.02)
+    find_forces(world)
+    pairs, ages = 0, set()
+    for _ in range(40):
+        go_on(world, 7, crowd.dt, crowd.gravity)
+        world.close.old_position[:] = np.nan
+        find_forces(world)
+        world.spheres.place.reshape(-1, 4)[:, :3] = all_spheres(world.bodies, world.shapes)[0]  # not only of those listed
+        found = assert_lists_are_those_of_all_spheres(world._replace(lists=world.close), world.close.skin[0])
+        pairs += sum(found)
+        ages.add(int(world.lists.age[0]))
+        assert not outdated(world.bodies, world.lists)
+    assert pairs > 40 and max(ages) > 10

@@ -141,7 +141,7 @@ def trajectory(model, threads=1, skin=0.0, lists=None, cramped=False):
     for chunk in range(CHUNKS):
         if cramped:
             world.lists.wanted[:] = 0
-            make_room(world.lists)
+            make_room(world)
             assert world.lists.candidate.size < 20 * world.lists.wanted.size
         if chunk == 0:
             rooms += find_forces(world)
@@ -230,7 +230,7 @@ def test_splitting_the_steps_changes_nothing_where_bodies_are_sorted(model, monk
         for steps in chunks:
             if cramped and simulation.step == 99:
                 simulation._world.lists.wanted[:] = 0
-                make_room(simulation._world.lists)
+                make_room(simulation._world)
             simulation.advance(steps)
         ends.append(np.hstack([simulation.frame().position, simulation.frame().velocity]))
     for end in ends[1:]:
@@ -238,7 +238,7 @@ def test_splitting_the_steps_changes_nothing_where_bodies_are_sorted(model, monk
 
 
 def test_simulations_of_a_few_bodies_take_any_number_of_threads(model):
-    """A single block, most of the time in free flight."""
+    """A single block: no more than one takes part."""
     few = np.array([0, 1, 2, len(model.species) - 1])
     small = replace(
         model,
