@@ -38,6 +38,15 @@ class _Part(Compiler):
         return result._replace(entry_point=stand_in)
 
 
+class _InlinedPart(_Part):
+    """Compiles functions that are to vanish in others: it is for those to be optimised, with all that they call."""
+
+    def define_pipelines(self):
+        self.state.library = self.state.targetctx.codegen().create_library(self.state.func_id.func_qualname)
+        self.state.library._optimize_final_module = lambda: None
+        return super().define_pipelines()
+
+
 # Division by zero must not raise: the check is a branch, and branches keep LLVM from using vector lanes. Kernels allocate
 # nothing, so that references to arrays need no counting (_nrt): it is an atomic operation at every mention of an array, and
 # takes long to compile, too. What only other kernels call goes without the wrappers that would let Python call it.
@@ -49,7 +58,7 @@ _for_kernels = {
     "no_cfunc_wrapper": True,
 }
 internal = njit(**_for_kernels)
-inlined = njit(forceinline=True, **_for_kernels)
+inlined = njit(forceinline=True, **_for_kernels | {"pipeline_class": _InlinedPart})
 # For the rotation: a product and a sum may become one instruction with one rounding, if both are in such functions.
 fused = njit(forceinline=True, fastmath={"contract"}, **_for_kernels)
 
