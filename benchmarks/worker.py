@@ -22,11 +22,11 @@ place = [{clump = "ball", count = 1}]
 """
 
 
-def sphere_centres(world: Any) -> Any:
-    """(s, 3) at the present step, m; those that the engine keeps are older while nothing can touch."""
+def sphere_centres(world: Any, which: Any) -> Any:
+    """(p, 3) of spheres `which` at the present step, m; those that the engine keeps are older while nothing can touch."""
     bodies, shapes, spheres = world.bodies, world.shapes, world.spheres
-    owner = spheres.owner
-    column = np.arange(owner.size) + (shapes.first[bodies.shape] - spheres.first[:-1])[owner]
+    owner = spheres.owner[which]
+    column = which + shapes.first[bodies.shape[owner]] - spheres.first[owner]
     return bodies.position.T[owner] + quaternions.rotated(bodies.orientation.T[owner], shapes.centre.T[column])
 
 
@@ -36,14 +36,14 @@ def contacts(simulation: Simulation) -> dict[str, int | None]:
         from minidem.core.world import candidate_pairs
 
         world = simulation._world  # the engine's own lists, of which nothing is promised
-        centre, radius = sphere_centres(world), world.spheres.place[3::4]
+        radius = world.spheres.place[3::4]
         touching, candidates = 0, 0
         for i, other in candidate_pairs(world):
             at_wall = other >= radius.size
             s, w = i[at_wall], other[at_wall] - radius.size
-            height = np.sum((centre[s] - world.walls.point.T[w]) * world.walls.normal.T[w], axis=1)
+            height = np.sum((sphere_centres(world, s) - world.walls.point.T[w]) * world.walls.normal.T[w], axis=1)
             i, j = i[~at_wall], other[~at_wall]
-            squared = np.sum((centre[i] - centre[j]) ** 2, axis=1)
+            squared = np.sum((sphere_centres(world, i) - sphere_centres(world, j)) ** 2, axis=1)
             touching += np.count_nonzero(squared < (radius[i] + radius[j]) ** 2) + np.count_nonzero(height < radius[s])
             candidates += other.size
         return {"contacts": int(touching), "candidates": candidates}

@@ -1,6 +1,9 @@
 """From a scenario to what is simulated: clumps with their masses, placed bodies, walls, moduli and the time step."""
 
+import ctypes
 import math
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
 from typing import Any
@@ -19,6 +22,7 @@ from .placement import Streams, random_directions, random_poses
 from .scenario import MAX_COUNT, Material, Scenario
 
 Array = NDArray[np.float64]
+CHUNK = 4096  # bodies whose poses are worked out together: what that takes on the way stays small
 TOUCHING = 1e-9  # an overlap of less than this part of the radii is round-off, not an error
 PRESSED = 0.3  # bodies packed to a fraction may overlap by this part of the smaller radius; see test_packing.py
 
@@ -49,26 +53,36 @@ class Model:
 
     def bodies(self) -> Bodies:
         """The kernels' state, with velocities and spin still on step and no forces yet."""
-        axes = np.array([clump.principal_axes for clump in self.clumps])[self.species]
-        orientation = quaternions.unit(quaternions.product(self.orientation, axes))
-        omega = quaternions.rotated(quaternions.conjugate(orientation), self.angular_velocity)
-        moments = rows(np.array([clump.principal_inertia for clump in self.clumps]))
-        inertia = np.take(inertia_rows(moments), self.species, axis=1)
-        swing = [float(np.linalg.norm(clump.body_spheres[:, :3], axis=1).max()) for clump in self.clumps]
         n = len(self.species)
+        axes = np.array([clump.principal_axes for clump in self.clumps])
+        moments = inertia_rows(rows(np.array([clump.principal_inertia for clump in self.clumps])))
+        swing = [float(np.linalg.norm(clump.body_spheres[:, :3], axis=1).max()) for clump in self.clumps]
+        orientation = padded(np.empty((4, n)), [1.0, 0.0, 0.0, 0.0])
+        spin = padded(np.empty((3, n)), np.zeros(3))
+        inertia = padded(np.empty((9, n)), [1.0] * 6 + [0.0] * 3)
+        for some in chunks(n):
+            turned = quaternions.unit(quaternions.product(self.orientation[some], axes[self.species[some]]))
+            orientation[:, some] = turned.T
+            spin[:, some] = quaternions.rotated(quaternions.conjugate(turned), self.angular_velocity[some]).T
+            inertia[:, some] = moments[:, self.species[some]]
         return Bodies(
             position=rows(self.position),
             velocity=rows(self.velocity),
-            orientation=padded(rows(orientation), [1.0, 0.0, 0.0, 0.0]),
-            spin=padded(rows(omega), np.zeros(3)),
+            orientation=orientation,
+            spin=spin,
             force=np.zeros((3, n)),
             torque=padded(np.zeros((3, n)), np.zeros(3)),
             mass=self.mass,
-            inertia=padded(inertia, [1.0] * 6 + [0.0] * 3),
+            inertia=inertia,
             reach=np.array([clump.bounding_radius for clump in self.clumps])[self.species],
             swing=np.array(swing)[self.species],
             shape=self.species.copy(),
         )
+
+
+def chunks(n: int) -> Iterator[slice]:
+    """Of n bodies."""
+    return (slice(begin, min(begin + CHUNK, n)) for begin in range(0, n, CHUNK))
 
 
 def rows(vectors: Array) -> Array:
@@ -78,6 +92,7 @@ def rows(vectors: Array) -> Array:
 
 def build_model(scenario: Scenario, source: str = "") -> Model:
     """`source` names the scenario in messages."""
+    map_large_arrays()
     source = source or scenario.name
     names = scenario.used_clumps
     clumps = []
@@ -98,39 +113,36 @@ def build_model(scenario: Scenario, source: str = "") -> Model:
     walls = walls_of(scenario, materials)
     dt = scenario.dt_seconds({clump.name: clump.spheres for clump in clumps})
 
-    species = [names.index(body.clump) for body in scenario.body]
-    speed, spin = [0.0] * len(species), [0.0] * len(species)
-    for group, count in zip(scenario.place, body_counts(scenario, clumps, source), strict=True):
-        species += [names.index(group.clump)] * count
-        speed += [group.speed] * count
-        spin += [group.spin] * count
-    kind = np.array(species, dtype=np.int64)
+    exact = len(scenario.body)
+    counts = [1] * exact + body_counts(scenario, clumps, source)
+    used = [body.clump for body in scenario.body] + [group.clump for group in scenario.place]
+    kind = np.repeat(np.array([names.index(name) for name in used], dtype=np.int64), counts)
 
     streams = Streams.of(scenario.seed)
-    exact = len(scenario.body)
-    position, orientation = np.zeros((len(kind), 3)), np.zeros((len(kind), 4))
-    for b, body in enumerate(scenario.body):
-        position[b], orientation[b] = body.position, body.orientation
-
-    axes = np.array([clump.principal_axes for clump in clumps])[kind]
+    position = np.array([body.position for body in scenario.body], float).reshape(exact, 3)
+    orientation = np.array([body.orientation for body in scenario.body], float).reshape(exact, 4)
     packed = any(group.packing_fraction is not None for group in scenario.place)
-    if packed:
+    if len(kind) > exact:
         assert scenario.domain.box is not None  # the scenario's own check
-        fixed = (position[:exact], quaternions.product(orientation[:exact], axes[:exact]))
-        position, turned = packed_poses(kind, clumps, fixed, scenario.domain.box, shapes, walls, streams)
-        orientation[exact:] = quaternions.product(turned, quaternions.conjugate(axes))[exact:]
-    elif len(kind) > exact:
-        assert scenario.domain.box is not None
-        reach = np.array([clump.bounding_radius for clump in clumps])[kind]
-        fixed = (position[:exact], quaternions.product(orientation[:exact], axes[:exact]))
-        position, turned, placed = random_poses(kind, reach, fixed, scenario.domain.box, shapes, walls, streams)
-        if placed < len(kind):
-            fitted = f"{placed - exact} of {len(kind) - exact} bodies found room in the box without overlap"
-            raise ScenarioError([f"{source}: place: {fitted}; place fewer or smaller ones, or enlarge domain.box"])
-        orientation[exact:] = quaternions.product(turned, quaternions.conjugate(axes))[exact:]
+        axes = np.array([clump.principal_axes for clump in clumps])
+        given = orientation
+        fixed = (position, quaternions.product(given, axes[kind[:exact]]))
+        if packed:
+            position, orientation = packed_poses(kind, clumps, fixed, scenario.domain.box, shapes, walls, streams)
+        else:
+            reach = np.array([clump.bounding_radius for clump in clumps])[kind]
+            position, orientation, placed = random_poses(kind, reach, fixed, scenario.domain.box, shapes, walls, streams)
+            if placed < len(kind):
+                fitted = f"{placed - exact} of {len(kind) - exact} bodies found room in the box without overlap"
+                raise ScenarioError([f"{source}: place: {fitted}; place fewer or smaller ones, or enlarge domain.box"])
+        for some in chunks(len(kind)):
+            orientation[some] = quaternions.product(orientation[some], quaternions.conjugate(axes[kind[some]]))
+        orientation[:exact] = given
 
-    velocity = np.array(speed)[:, None] * random_directions(streams.velocities, len(kind))
-    angular_velocity = np.array(spin)[:, None] * random_directions(streams.spins, len(kind))
+    velocity = random_directions(streams.velocities, len(kind))
+    angular_velocity = random_directions(streams.spins, len(kind))
+    velocity *= np.repeat([0.0] * exact + [group.speed for group in scenario.place], counts)[:, None]
+    angular_velocity *= np.repeat([0.0] * exact + [group.spin for group in scenario.place], counts)[:, None]
     for b, body in enumerate(scenario.body):
         velocity[b], angular_velocity[b] = body.velocity, body.angular_velocity
     model = Model(
@@ -153,6 +165,16 @@ def build_model(scenario: Scenario, source: str = "") -> Model:
     if overlaps:
         raise ScenarioError([f"{source}: {line}" for line in overlaps])
     return model
+
+
+def map_large_arrays() -> None:
+    """Arrays of a megabyte or more get memory of their own, which can grow where it is and is given back when they go.
+
+    Left alone, glibc stops doing so once a few such arrays are gone, and keeps the holes between those that are left.
+    """
+    mmap_threshold = -3
+    with suppress(OSError, AttributeError, TypeError):  # another C library
+        ctypes.CDLL(None).mallopt(mmap_threshold, 2**20)
 
 
 def body_counts(scenario: Scenario, clumps: list[Clump], source: str) -> list[int]:
@@ -213,7 +235,8 @@ def initial_overlaps(model: Model, rotate: Any, exact: int, boxed: int, pressed:
     first `boxed` walls are those of the box. The other bodies may overlap by `pressed` smaller radii; where it is above
     zero, one line tells of all that overlap by more.
     """
-    world = make_world(model.bodies(), model.shapes, model.walls, model.modulus)
+    bodies = model.bodies()._replace(inertia=np.empty((9, 0)), spin=np.empty((3, 0)))  # nothing turns here
+    world = make_world(bodies, model.shapes, model.walls, model.modulus)
     find_contacts(world, rotate)
     place = world.spheres.place.reshape(-1, 4)
     owner, centre, radius = world.spheres.owner, place[:, :3], place[:, 3]

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from .clump import Clump
 from .core.packing import TURNING, relax
-from .core.state import Bodies, Shapes, Walls, inertia_rows
+from .core.state import Bodies, Shapes, Walls
 from .core.world import make_room, make_world
 from .placement import Streams, random_orientations
 
@@ -47,7 +47,7 @@ def packed_poses(
             make_room(world)
         elif steps < LOOKS_BACK:  # nothing touches any more
             break
-    return bodies.position.T.copy(), bodies.orientation.T.copy()
+    return bodies.position.T, bodies.orientation.T  # no copies: there is no room for them beside the world
 
 
 def settled(energy: Array, least: float) -> bool:
@@ -74,7 +74,7 @@ def random_start(
     position[:, first:] = margin + room * one_in_each_cell(shape[first:], box, streams.positions)
     orientation[:, first:] = random_orientations(streams.orientations, n - first).T
     # The stiffness of a contact goes with the radius: with a mass that does so too, small and large bodies relax alike.
-    gyration = np.array([clump.principal_inertia / clump.mass for clump in clumps])[shape]
+    gyration = np.array([clump.principal_inertia / clump.mass for clump in clumps]).T
     swing = [float(np.linalg.norm(clump.body_spheres[:, :3], axis=1).max()) for clump in clumps]
     return Bodies(
         position=position,
@@ -84,7 +84,7 @@ def random_start(
         force=np.zeros((3, n)),
         torque=np.zeros((3, n)),
         mass=size,
-        inertia=inertia_rows((size[:, None] * gyration).T),
+        inertia=size * gyration.take(shape, axis=1),  # the moments are all that `relax` looks at
         reach=np.array([clump.bounding_radius for clump in clumps])[shape],
         swing=np.array(swing)[shape],
         shape=shape,

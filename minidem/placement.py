@@ -11,7 +11,7 @@ from .core.state import Shapes, Walls
 
 Array = NDArray[np.float64]
 MOST_TRIES = 20_000  # for one body, before the box counts as full
-BATCH = 4096  # random poses drawn at a time
+BATCH = 4096  # random poses made at a time
 
 
 @dataclass(frozen=True)
@@ -30,14 +30,20 @@ class Streams:
 
 def random_directions(generator: np.random.Generator, count: int) -> Array:
     """(count, 3) unit vectors, uniform on the sphere."""
-    vectors = generator.standard_normal((count, 3))
-    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    return unit_vectors(generator, (count, 3))
 
 
 def random_orientations(generator: np.random.Generator, count: int) -> Array:
     """(count, 4) unit quaternions, uniform over all rotations."""
-    quaternions = generator.standard_normal((count, 4))
-    return quaternions / np.linalg.norm(quaternions, axis=1, keepdims=True)
+    return unit_vectors(generator, (count, 4))
+
+
+def unit_vectors(generator: np.random.Generator, shape: tuple[int, int]) -> Array:
+    """Rows of length one in directions without preference."""
+    vectors = generator.standard_normal(shape)
+    for begin in range(0, len(vectors), BATCH):
+        vectors[begin : begin + BATCH] /= np.linalg.norm(vectors[begin : begin + BATCH], axis=1, keepdims=True)
+    return vectors
 
 
 def random_poses(

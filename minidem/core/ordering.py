@@ -8,12 +8,12 @@ _CELLS = 2**16  # along each axis
 
 def spatial_order(position):
     """Indices (n,) that put bodies at `position` (3, n) in the order of a Z curve (Morton, IBM, 1966)."""
-    position = np.nan_to_num(position)
-    low, high = np.percentile(position, [1, 99], axis=1)  # a few may have flown far away
+    # A few may have flown far away.
+    low, high = np.transpose([np.percentile(np.nan_to_num(along), [1, 99]) for along in position])
     edge = max(float((high - low).max()), 1e-300) * 1.1 / _CELLS
     key = np.zeros(position.shape[1], np.uint64)
-    for axis in range(3):
-        cell = np.clip((position[axis] - low[axis]) / edge + 0.05 * _CELLS, 0, _CELLS - 1).astype(np.uint64)
+    for axis, along in enumerate(position):
+        cell = np.clip((np.nan_to_num(along) - low[axis]) / edge + 0.05 * _CELLS, 0, _CELLS - 1).astype(np.uint64)
         key |= _spread(cell) << np.uint64(axis)
     return np.argsort(key, kind="stable")
 
@@ -29,4 +29,5 @@ def reorder(bodies, order):
     """Put the bodies in another order, in place."""
     n = order.size
     for values in bodies:
-        values[..., :n] = values[..., order]
+        for row in np.atleast_2d(values):
+            row[:n] = row[order]
