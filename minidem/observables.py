@@ -1,6 +1,6 @@
 """Sums over all bodies that should be conserved."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,16 +12,17 @@ Array = NDArray[np.float64]
 CHUNK = 4096  # bodies at a time: what is computed for them stays in the processor's cache
 
 
-def conserved_sums(bodies: Bodies, velocity: Array, orientation: Array, omega: Array, gravity: Sequence[float]) -> Array:
+def conserved_sums(bodies: Bodies, motion: Callable[[slice], Sequence[Array]], gravity: Sequence[float]) -> Array:
     """Translational and rotational kinetic energy, gravity's potential (J), momentum (kg m/s) and angular momentum about the
-    origin (J s), in world axes: (9,), from on-step motion."""
+    origin (J s), in world axes: (9,). `motion` gives the on-step velocity, orientation and spin of some bodies."""
     sums, n = np.zeros(9), bodies.mass.size
     with np.errstate(all="ignore"):  # of a run that blew up
         for begin in range(0, n, CHUNK):
             some = slice(begin, min(begin + CHUNK, n))
-            m, x, v, w = bodies.mass[some], bodies.position[:, some], velocity[:, some], omega[:, some]
+            m, x = bodies.mass[some], bodies.position[:, some]
+            v, q, w = motion(some)
             momentum, spin = m * v, bodies.inertia[:3, some] * w
-            own = quaternions.rotated(orientation[:, some].T, spin.T)
+            own = quaternions.rotated(q.T, spin.T)
             sums[0] += 0.5 * np.sum(momentum * v)
             sums[1] += 0.5 * np.sum(spin * w)
             sums[2] -= np.dot(gravity, np.sum(m * x, axis=1))

@@ -3,7 +3,7 @@
 import math
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from os import PathLike
@@ -22,7 +22,7 @@ from .core.staggering import half_back, on_step_motion
 from .core.state import BLOCK, World
 from .core.step import advance
 from .core.world import make_room, make_world
-from .model import Model, build_model
+from .model import Model, build_model, chunks
 from .observables import conserved_sums
 from .recorder import Recorder, claimed_directory
 from .scenario import Scenario, hertz_contact_time
@@ -86,12 +86,14 @@ class Simulation:
         self._sort(SMALLEST_SKIN * float(self.bodies.reach.mean()))
         self._pending = True  # the forces of the present step are not known
         self.advance(0)
-        start = self._observables(self.bodies.velocity, self.bodies.orientation, self.bodies.spin)
+        given = (self.bodies.velocity, self.bodies.orientation, self.bodies.spin)
+        start = self._observables(lambda some: [values[:, some] for values in given])
         self.initial_energy = start["total"]  # J, exact: of the state before it is staggered
-        kept = np.zeros((self._rotation.values, self.bodies.spin.shape[1]))
-        kept[:3] = self.bodies.spin
-        self.bodies = self.bodies._replace(spin=kept)
-        self._world = self._world._replace(bodies=self.bodies)
+        if self._rotation.values > 3:
+            kept = np.zeros((self._rotation.values, self.bodies.spin.shape[1]))
+            kept[:3] = self.bodies.spin
+            self.bodies = self.bodies._replace(spin=kept)
+            self._world = self._world._replace(bodies=self.bodies)
         half_back(self._rotation.start, self.bodies, model.gravity, model.dt)
 
     def _sort(self, skin: float) -> None:
@@ -101,6 +103,7 @@ class Simulation:
             reorder(self.bodies, order)
             self._rank = np.argsort(order)[self._rank]
         model = self.model
+        vars(self).pop("_world", None)  # there is memory for one, not for two
         self._world = make_world(self.bodies, model.shapes, model.walls, model.modulus, self.threads, skin)
 
     @property
@@ -139,16 +142,16 @@ class Simulation:
         self._pace.took(made, time.perf_counter() - began)
         return made, pending
 
-    def _on_step_motion(self) -> tuple[Array, Array, Array]:
-        """Velocity (3, n) in world axes, orientation (4, n) and angular velocity (3, n) in principal axes, at step n."""
-        return on_step_motion(self._rotation.on_step, self.bodies, self.model.gravity, self.model.dt)
+    def _on_step_motion(self, some: Any) -> tuple[Array, Array, Array]:
+        """On-step velocity in world axes, orientation and angular velocity in principal axes of some columns of `bodies`."""
+        return on_step_motion(some, self._rotation.on_step, self.bodies, self.model.gravity, self.model.dt)
 
     def observables(self) -> dict[str, Any]:
         """Energies (J), momentum (kg m/s) and angular momentum about the origin (J s) at step n."""
-        return self._observables(*self._on_step_motion())
+        return self._observables(self._on_step_motion)
 
-    def _observables(self, velocity: Array, orientation: Array, omega: Array) -> dict[str, Any]:
-        sums = conserved_sums(self.bodies, velocity, orientation, omega, self.model.gravity)
+    def _observables(self, motion: Callable[[slice], Sequence[Array]]) -> dict[str, Any]:
+        sums = conserved_sums(self.bodies, motion, self.model.gravity)
         translational, rotational, gravity = (float(energy) for energy in sums[:3])
         return {
             "kinetic_translational": translational,
@@ -162,15 +165,17 @@ class Simulation:
 
     def frame(self) -> Frame:
         """On step, whatever is staggered."""
-        velocity, orientation, omega = self._on_step_motion()
-        orientation, omega = orientation[:, self._rank], omega[:, self._rank]
-        axes = np.array([clump.principal_axes for clump in self.model.clumps])[self.model.species]
-        return Frame(
-            position=self.bodies.position.T[self._rank],
-            velocity=velocity.T[self._rank],
-            orientation=quaternions.product(orientation.T, quaternions.conjugate(axes)),
-            angular_velocity=quaternions.rotated(orientation.T, omega.T),
-        )
+        n = len(self._rank)
+        axes = np.array([clump.principal_axes for clump in self.model.clumps])
+        frame = Frame(np.empty((n, 3)), np.empty((n, 3)), np.empty((n, 4)), np.empty((n, 3)))
+        for some in chunks(n):
+            columns = self._rank[some]
+            velocity, orientation, omega = self._on_step_motion(columns)
+            clump_axes = quaternions.conjugate(axes[self.model.species[some]])
+            frame.position[some], frame.velocity[some] = self.bodies.position.T[columns], velocity.T
+            frame.orientation[some] = quaternions.product(orientation.T, clump_axes)
+            frame.angular_velocity[some] = quaternions.rotated(orientation.T, omega.T)
+        return frame
 
 
 @dataclass(frozen=True)
