@@ -1,0 +1,80 @@
+"""One cell of a study: its run, and what is kept of it."""
+
+import math
+import platform
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import InputError
+from .plan import Cell, changed
+from .records import Record
+
+
+@dataclass(frozen=True)
+class Job:
+    """What all cells of a study share, as it is sent to a worker."""
+
+    scenario: str  # TOML text of the base scenario
+    source: str
+    keep: str
+    directory: str  # of the study; run directories go to runs/ in it
+
+
+def run_cell(job: Job, cell: Cell) -> Record:
+    """Its record, whatever happens to the run."""
+    from ..recorder import now
+    from ..scenario import parse
+    from ..simulation import run
+
+    record: Record = {"cell": cell.number, "status": "failed", "reason": "", "host": platform.node()}
+    try:
+        scenario = changed(parse(job.scenario, job.source), cell.changes, job.keep)
+        out = Path(job.directory) / "runs" / f"{cell.number:06d}" if job.keep == "runs" else None
+        result = run(scenario, out, overwrite=True, source=job.source, threads=1)
+        summary, energy = result.summary, result.summary["energy"]
+        status, reason = summary["status"], summary.get("reason") or ""
+        record |= {"status": status, "reason": reason, "steps": summary["steps"], "dt": summary["dt"]}
+        record |= {name: energy[name] for name in ("drift_mean", "drift_last", "drift_max")}
+        record |= {"energy_initial": energy["initial"], "energy_final": energy["final"]}
+        record |= {"wall_s": summary["wall_s"], "us_per_step": summary["us_per_step"]}
+        spheres = {clump.name: clump.spheres for clump in result.trajectory.clumps}
+        record["dt_rayleigh"] = summary["dt"] / scenario.rayleigh_time(spheres)
+        for name in ("momentum", "angular_momentum"):
+            record[f"{name}_change"] = largest_change(result.energy[name])
+    except InputError as error:
+        record["reason"] = str(error)
+    except Exception as error:  # a study goes on whatever one of its runs does
+        record["reason"] = f"{type(error).__name__}: {error}"
+    return record | {"ended": now()}
+
+
+def largest_change(vectors: Any) -> float | None:
+    """Of vectors (rows, 3) from the first; None where that is no number."""
+    with np.errstate(all="ignore"):
+        change = float(np.linalg.norm(vectors - vectors[0], axis=1).max())
+    return change if math.isfinite(change) else None
+
+
+def run_bundle(job: Job, cells: list[Cell]) -> list[Record]:
+    return [run_cell(job, cell) for cell in cells]
+
+
+def bundles_of(cells: list[Cell], work: dict[int, float], workers: int) -> Iterator[list[Cell]]:
+    """Long runs first and alone, short ones in bundles that take as long as is good for keeping all workers busy."""
+    whole = sum(work[cell.number] for cell in cells)
+    enough = min(BUNDLE_STEPS, whole / (8 * workers))
+    bundle: list[Cell] = []
+    for cell in sorted(cells, key=lambda cell: (-work[cell.number], cell.number)):
+        bundle.append(cell)
+        if sum(work[cell.number] for cell in bundle) >= enough:
+            yield bundle
+            bundle = []
+    if bundle:
+        yield bundle
+
+
+BUNDLE_STEPS = 2e6  # a second or two of a small system

@@ -1,0 +1,157 @@
+"""From a study to its records: what is missing is run, wherever, until all is done or told to stop."""
+
+import json
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..errors import InputError
+from .cells import Job, bundles_of
+from .executors import on_dask, on_processes, processors
+from .plan import Cell, Study
+from .records import Records, check_identity, prepare_directory, read_records, record_files, records_name, write_tables
+
+TRIAL = 0.1  # s of steps that are timed for an estimate
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What a study tells while it goes on; of the cells that this call is about."""
+
+    cells: int
+    done: int
+    failed: int
+    running: int
+    left_s: float | None  # None while nothing is known
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a study is to be run; see minidem study --help."""
+
+    part: tuple[int, int] | None = None  # slice i of n
+    only: tuple[str, ...] = ()
+    resume: bool = False
+    retry_failed: bool = False
+    overwrite: bool = False
+    processes: int | None = None
+    dask: str | None = None
+
+
+def conduct(
+    study: Study,
+    directory: Path,
+    options: Options,
+    on_progress: Callable[[Progress], None] = lambda progress: None,
+    stop: Callable[[], bool] = lambda: False,
+) -> dict[str, Any]:
+    """Run what is missing; returns a summary."""
+    began = time.perf_counter()
+    work = work_of(study)
+    cells = part_of(study.chosen(list(options.only)) if options.only else list(study.cells), work, options.part)
+    file = directory / records_name(options.part)
+    prepare_directory(directory, study, options.overwrite)
+    known = read_records(directory, len(study.cells))
+    if not (options.resume or options.retry_failed) and (file.exists() if options.part else record_files(directory)):
+        there = f"holds {len(known)} of {len(study.cells)} runs of this study already"
+        raise InputError(f"{directory}: {there}; --resume does what is missing, --overwrite starts anew")
+    again = ("failed",) if options.retry_failed else ()
+    todo = [cell for cell in cells if cell.number not in known or known[cell.number]["status"] in again]
+
+    size = options.processes or processors()
+    job = Job(study.base.to_toml(), study.source, study.keep, str(directory.resolve()))
+    bundles = bundles_of(todo, work, size)
+    left = {cell.number for cell in todo}
+    running: set[int] = set()
+    failed = sum(known[cell.number]["status"] != "ok" for cell in cells if cell.number not in left and cell.number in known)
+    wanted, finished = sum(work[number] for number in left), 0.0
+    with Records(file) as records:
+        size = min(size, max(len(todo), 1))
+        events = (
+            on_processes(job, bundles, size, stop)
+            if options.dask is None
+            else on_dask(job, bundles, options.dask, size, stop)
+        )
+        for kind, what in events:
+            if kind == "started":
+                running.add(what)
+            else:
+                records.add(what)
+                number = what["cell"]
+                running.discard(number)
+                left.discard(number)
+                failed += what["status"] != "ok"
+                finished += work[number]
+            spent = time.perf_counter() - began
+            left_s = spent * (wanted - finished) / finished if finished else None
+            on_progress(Progress(len(cells), len(cells) - len(left) - failed, failed, len(running), left_s))
+    known = read_records(directory, len(study.cells))
+    if options.part is None:
+        write_tables(directory, study.axes, study.cells, known)
+    return summary_of(directory, cells, known) | {"ran": len(todo) - len(left), "wall_s": time.perf_counter() - began}
+
+
+def summary_of(directory: Path, cells: Iterable[Cell], known: dict[int, dict[str, Any]]) -> dict[str, Any]:
+    statuses = [known[cell.number]["status"] if cell.number in known else "missing" for cell in cells]
+    done, missing = statuses.count("ok"), statuses.count("missing")
+    failed = len(statuses) - done - missing
+    status = "interrupted" if missing else "failed" if failed else "ok"
+    counts = {"cells": len(statuses), "done": done, "failed": failed, "missing": missing}
+    return {"study_dir": str(directory), **counts, "status": status}
+
+
+def merge(study: Study, directory: Path) -> dict[str, Any]:
+    """Join the records of all slices in one table."""
+    check_identity(directory, study)
+    known = read_records(directory, len(study.cells))
+    write_tables(directory, study.axes, study.cells, known)
+    return summary_of(directory, study.cells, known)
+
+
+def work_of(study: Study) -> dict[int, float]:
+    """Steps of each cell: what its time goes with."""
+    return {cell.number: study.steps(cell) for cell in study.cells}
+
+
+def part_of(cells: list[Cell], work: dict[int, float], part: tuple[int, int] | None) -> list[Cell]:
+    """Slice i of n, counted from 1: every n-th, dealt out by length."""
+    if part is None:
+        return cells
+    dealt = sorted(cells, key=lambda cell: (-work[cell.number], cell.number))[part[0] - 1 :: part[1]]
+    return sorted(dealt, key=lambda cell: cell.number)
+
+
+def estimate(study: Study, cells: list[Cell], workers: int) -> dict[str, Any]:
+    """How long the cells would take, from a few steps of each kind; cells that differ in the seed alone are of one kind."""
+    from ..simulation import prepared
+
+    kinds: dict[str, tuple[float, float]] = {}  # us a step, s of set-up
+    rows = []
+    for cell in cells:
+        kind = json.dumps([value for axis, value in cell.changes.items() if axis != "seed"])
+        if kind not in kinds:
+            scenario = study.scenario(cell)
+            prepared(scenario, study.source, 1)  # compiles
+            began = time.perf_counter()
+            simulation = prepared(scenario, study.source, 1)
+            set_up = time.perf_counter() - began
+            steps, took = 1, 0.0
+            while took < TRIAL and steps < 10**9:
+                steps *= 2
+                began = time.perf_counter()
+                simulation.advance(steps)
+                took = time.perf_counter() - began
+            rows_s = 1e-3 * scenario.output.energies / 4  # of the energy log
+            kinds[kind] = 1e6 * took / steps, set_up + rows_s
+        us, set_up = kinds[kind]
+        steps_in_all = study.steps(cell)
+        seconds = 1e-6 * us * steps_in_all + set_up
+        rows.append({"cell": cell.number, "steps": round(steps_in_all), "us_per_step": us, "estimated_s": seconds})
+    total = sum(row["estimated_s"] for row in rows)
+    return {"cells": rows, "cpu_s": total, "workers": workers, "estimated_s": max(total / workers, max_of(rows))}
+
+
+def max_of(rows: list[dict[str, Any]]) -> float:
+    return max((row["estimated_s"] for row in rows), default=0.0)

@@ -1,0 +1,173 @@
+"""Where the cells of a study are run: processes on this machine, or a Dask cluster.
+
+An executor takes bundles of cells and yields what happens: ("started", number of the cell) and ("done", record). A run is
+the same on all of them, so the results are, too.
+"""
+
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from multiprocessing.connection import Connection, wait
+from typing import Any
+
+from ..errors import InputError
+from .cells import Job, run_bundle, run_cell
+from .plan import Cell
+from .records import Record
+
+Event = tuple[str, Any]
+MOST_DEATHS = 2  # of workers that were running the same cell: then it is to blame
+
+
+def processors() -> int:
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on every system
+        return os.cpu_count() or 1
+
+
+# --- processes ----------------------------------------------------------------------------------------------
+
+
+def on_processes(job: Job, bundles: Iterator[list[Cell]], size: int, stop: Callable[[], bool]) -> Iterator[Event]:
+    """Run the bundles on `size` processes. A worker that dies is replaced; what it had not finished is run again."""
+    waiting = deque(bundles)
+    deaths: dict[int, int] = {}
+    crew: list[Worker] = []
+    try:
+        while waiting or any(worker.cells for worker in crew):
+            crew = [worker for worker in crew if worker.alive]
+            while waiting and len(crew) < size:
+                crew.append(Worker(job))
+            for worker in crew:
+                if waiting and not worker.cells:
+                    worker.take(waiting.popleft())
+            ready = wait([worker.connection for worker in crew], timeout=0.2)
+            for worker in crew:
+                if worker.connection in ready:
+                    event = worker.event()
+                    if event is not None:
+                        yield event
+                        continue
+                    worker.alive = False  # the first of its cells is the one it was running
+                    number = worker.cells[0].number if worker.cells else -1
+                    deaths[number] = deaths.get(number, 0) + 1
+                    if worker.cells and deaths[number] >= MOST_DEATHS:
+                        lost = worker.cells.pop(0)
+                        yield "done", dead(lost, f"its process died {MOST_DEATHS} times ({worker.exit()})")
+                    if worker.cells:
+                        waiting.appendleft(worker.cells)
+            if stop():
+                return
+    finally:
+        for worker in crew:
+            worker.end()
+
+
+def dead(cell: Cell, reason: str) -> Record:
+    return {"cell": cell.number, "status": "failed", "reason": reason}
+
+
+class Worker:
+    """A process with its end of a pipe, and the cells it has still to do."""
+
+    def __init__(self, job: Job):
+        context = multiprocessing.get_context("spawn")  # a fork would take over locks of other threads
+        self.connection, theirs = context.Pipe()
+        self.process = context.Process(target=work, args=(theirs, job, os.getpid()), daemon=True)
+        self.process.start()
+        theirs.close()
+        self.cells: list[Cell] = []
+        self.alive = True
+
+    def take(self, cells: list[Cell]) -> None:
+        self.cells = cells
+        with suppress(OSError):  # it died while it was idle; that is noticed next
+            self.connection.send(cells)
+
+    def event(self) -> Event | None:
+        """What it has to tell; None if it died."""
+        try:
+            kind, what = self.connection.recv()
+        except (EOFError, OSError):
+            return None
+        if kind == "done":
+            self.cells = self.cells[1:]
+        return kind, what
+
+    def exit(self) -> str:
+        self.process.join(5)
+        code = self.process.exitcode
+        return signal.Signals(-code).name if code is not None and code < 0 else f"exit code {code}"
+
+    def end(self) -> None:
+        self.process.terminate()
+        self.process.join(5)
+        self.connection.close()
+
+
+def work(connection: Connection, job: Job, parent: int) -> None:
+    """The life of a worker: bundles in, events out, until its parent is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to all processes of a terminal; the parent ends this one
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    threading.Thread(target=end_with, args=(parent,), daemon=True).start()
+    with suppress(EOFError, OSError):
+        while True:
+            for cell in connection.recv():
+                connection.send(("started", cell.number))
+                connection.send(("done", run_cell(job, cell)))
+
+
+def end_with(parent: int) -> None:
+    """A killed parent cannot end its workers: they notice that they have another one."""
+    while os.getppid() == parent:
+        time.sleep(0.5)
+    os._exit(1)
+
+
+# --- Dask ---------------------------------------------------------------------------------------------------
+
+
+def on_dask(job: Job, bundles: Iterator[list[Cell]], address: str, size: int, stop: Callable[[], bool]) -> Iterator[Event]:
+    """Run the bundles on the cluster at an address, or on one of `size` local workers ("local")."""
+    try:
+        from distributed import Client, LocalCluster, wait
+        from distributed.scheduler import KilledWorker
+    except ImportError:
+        raise InputError("--dask: needs the package distributed; pip install 'minidem[cluster]'") from None
+    local = LocalCluster(n_workers=size, threads_per_worker=1, dashboard_address=None) if address == "local" else None
+    try:
+        try:
+            client = Client(local or address, timeout=20)
+        except (OSError, ValueError, TypeError) as error:
+            raise InputError(f"--dask {address}: no cluster answers there ({error}); start one, or give local") from None
+        waiting: dict[Any, list[Cell]] = {}
+        for order, bundle in enumerate(bundles):
+            future = client.submit(run_bundle, job, bundle, pure=False, priority=-order, retries=0)
+            waiting[future] = bundle
+        while waiting and not stop():
+            with suppress(TimeoutError):
+                wait(list(waiting), timeout=0.5, return_when="FIRST_COMPLETED")
+            for future in [future for future in waiting if future.done()]:
+                bundle = waiting.pop(future)
+                try:
+                    yield from (("done", record) for record in future.result())
+                except KilledWorker:
+                    if len(bundle) > 1:  # one of them is to blame: run them one by one
+                        again = {client.submit(run_bundle, job, [cell], pure=False): [cell] for cell in bundle}
+                        waiting |= again
+                    else:
+                        yield "done", dead(bundle[0], "the Dask workers that ran it died")
+                except Exception as error:  # of Dask or of the network
+                    yield from (("done", dead(cell, f"{type(error).__name__}: {error}")) for cell in bundle)
+        for future in waiting:
+            future.cancel()
+        client.close()
+    finally:
+        if local is not None:
+            local.close()

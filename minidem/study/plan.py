@@ -1,0 +1,266 @@
+"""Study files: a base scenario and the axes along which it is changed."""
+
+import difflib
+import hashlib
+import itertools
+import json
+import math
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from ..errors import InputError, ScenarioError, nearest
+from ..scenario import Scenario, load, read_text
+
+SHORT = {"dt": "time.dt", "integrator": "integrator.rotation"}  # what studies are mostly about goes by short names
+KEYS = ("schema", "name", "scenario", "keep", "set", "axes", "cell")
+MAX_CELLS = 1_000_000
+RANGE = 'a list of values, {from, to, count} with spacing = "log" or "linear", or for whole numbers {first, count}'
+
+Changes = dict[str, Any]  # scenario key: value
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One run of a study."""
+
+    number: int
+    changes: Changes  # to the base scenario, by axis
+
+    @property
+    def label(self) -> str:
+        return " ".join(f"{axis}={value}" for axis, value in self.changes.items())
+
+
+@dataclass(frozen=True)
+class Study:
+    name: str
+    base: Scenario  # with the changes of [set]
+    axes: tuple[str, ...]  # scenario keys
+    cells: tuple[Cell, ...]
+    keep: str = "records"  # or "runs": each cell's run directory, too
+    source: str = "study"  # the file, in messages
+    text: str = ""  # of the file
+
+    @cached_property
+    def identity(self) -> dict[str, Any]:
+        """All that the results depend on, and nothing else."""
+        files = sorted(clump.file for clump in self.base.clump.values() if clump.file is not None)
+        scenario = self.base.to_toml()
+        for file in files:  # wherever it is on this machine, what matters is what it says
+            scenario = scenario.replace(json.dumps(file), f'"sha256 {hashlib.sha256(Path(file).read_bytes()).hexdigest()}"')
+        return {
+            "name": self.name,
+            "keep": self.keep,
+            "scenario": scenario.splitlines(),
+            "axes": list(self.axes),
+            "cells": [list(cell.changes.values()) for cell in self.cells],
+        }
+
+    def scenario(self, cell: Cell) -> Scenario:
+        return changed(self.base, cell.changes, self.keep)
+
+    def steps(self, cell: Cell) -> float:
+        """About how many the cell takes."""
+        scenario = self.scenario(cell)
+        dt = scenario.time.dt
+        return scenario.time.end / (dt if isinstance(dt, float) else scenario.dt_seconds(self._spheres))
+
+    @cached_property
+    def _spheres(self) -> dict[str, Any]:
+        return {name: self.base.clump[name].sphere_rows() for name in self.base.used_clumps}
+
+    def chosen(self, only: list[str]) -> list[Cell]:
+        """The cells that fit all of "axis=value" (of one axis: any of them), or whose numbers are given."""
+        numbers, wanted = set(), dict[str, set[str]]()
+        for text in only:
+            axis, equals, value = text.partition("=")
+            axis = SHORT.get(axis.strip(), axis.strip())
+            if not equals and text.strip().isdecimal():
+                numbers.add(int(text))
+            elif not equals or axis not in self.axes:
+                valid = ", ".join((*self.axes, *(short for short, key in SHORT.items() if key in self.axes)))
+                raise InputError(f"--only {text}: must be AXIS=VALUE or the number of a cell; axes: {valid}")
+            else:
+                wanted.setdefault(axis, set()).add(value.strip())
+        cells = [
+            cell
+            for cell in self.cells
+            if (not numbers or cell.number in numbers)
+            and all(any(_same(cell.changes[axis], value) for value in values) for axis, values in wanted.items())
+        ]
+        if not cells:
+            raise InputError(f"--only {' '.join(only)}: no cell fits; minidem study {self.source} --list shows them")
+        return cells
+
+
+def changed(base: Scenario, changes: Mapping[str, Any], keep: str) -> Scenario:
+    """The scenario of a cell. Where no run is kept, no frames are recorded but the last."""
+    return base.with_changes({**changes, **({} if keep == "runs" else {"output.frames": 1})})
+
+
+def _same(value: Any, text: str) -> bool:
+    try:
+        return float(value) == float(text)
+    except (TypeError, ValueError):
+        return str(value) == text
+
+
+def load_study(path: str | Path) -> Study:
+    """The study of a file; everything that is wrong with it in one ScenarioError."""
+    path = Path(path)
+    return parse_study(read_text(path), path.name, path.parent)
+
+
+def parse_study(text: str, source: str = "study", directory: str | Path = ".") -> Study:
+    """The study of a TOML text; the base scenario's file is relative to the directory."""
+    try:
+        data = tomllib.loads(text.removeprefix("\ufeff"))
+    except (ValueError, RecursionError) as error:
+        raise ScenarioError([f"{source}: not valid TOML: {error}"]) from None
+    errors = []
+    for key in data:
+        if key not in KEYS:
+            meant = nearest(key, KEYS)
+            hint = f'did you mean "{meant}"?' if meant else f"valid keys: {', '.join(KEYS)}"
+            errors.append(f"{key}: unknown key; {hint}")
+    if data.get("schema", 1) != 1:
+        errors.append(f"schema: must be 1, got {data['schema']}")
+    keep = data.get("keep", "records")
+    if keep not in ("records", "runs"):
+        errors.append(f'keep: must be "records" (one table) or "runs" (each run\'s directory, too), got {keep!r}')
+    if errors:
+        raise ScenarioError([f"{source}: {error}" for error in errors])
+    base = _base(data, source, Path(directory))
+    name = data.get("name", Path(source).stem)
+    try:
+        base = base.with_changes({"name": name})
+    except ScenarioError as error:
+        raise ScenarioError([line.replace(f"{base.name}:", f"{source}:", 1) for line in error.errors]) from None
+    axes, cells = _cells(data, source)
+    study = Study(name, base, axes, cells, keep, source, text)
+    _check_cells(study)
+    return study
+
+
+def _base(data: Mapping[str, Any], source: str, directory: Path) -> Scenario:
+    file = data.get("scenario")
+    if not isinstance(file, str):
+        remedy = 'give the file of the base scenario, as in scenario = "../chess.toml"'
+        raise ScenarioError([f"{source}: scenario: {'required, but missing' if file is None else 'must be text'}; {remedy}"])
+    base = load(directory / file)
+    changes = data.get("set", {})
+    if not isinstance(changes, dict):
+        raise ScenarioError([f'{source}: set: must be a table of scenario keys, as in [set] and "time.end" = 0.1'])
+    try:
+        return base.with_changes(_flat(changes))
+    except InputError as error:
+        raise _named(error, base.name, f"{source}: set") from None
+
+
+def _flat(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """{"time.end": 1} of {"time": {"end": 1}} and of itself, with short names made long."""
+    flat = {}
+    for key, value in table.items():
+        path = prefix + SHORT.get(key, key) if not prefix else prefix + key
+        flat.update(_flat(value, path + ".") if isinstance(value, dict) and not _is_range(value) else {path: value})
+    return flat
+
+
+def _is_range(value: Mapping[str, Any]) -> bool:
+    return "count" in value and ("from" in value or "first" in value)
+
+
+def _named(error: InputError, name: str, place: str) -> InputError:
+    """The error of a changed scenario, with the place in the study file."""
+    return ScenarioError([f"{place}: {line.removeprefix(f'{name}: ')}" for line in str(error).splitlines()])
+
+
+def _cells(data: Mapping[str, Any], source: str) -> tuple[tuple[str, ...], tuple[Cell, ...]]:
+    """Either every combination of [axes], the last fastest, or the rows of [[cell]]."""
+    grid, rows = data.get("axes"), data.get("cell")
+    if (grid is None) == (rows is None):
+        remedy = "give either [axes], of which every combination is run, or [[cell]] tables, one for each run"
+        raise ScenarioError([f"{source}: axes: {remedy}"])
+    if rows is not None:
+        if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) and row for row in rows):
+            raise ScenarioError([f"{source}: cell: must be tables of scenario keys, each written [[cell]]"])
+        changes = [_flat(row) for row in rows]
+        axes = tuple(changes[0])
+        for k, row in enumerate(changes):
+            if set(row) != set(axes):
+                raise ScenarioError([f"{source}: cell[{k}]: must have the keys of the first: {', '.join(axes)}"])
+        return axes, tuple(Cell(k, {axis: row[axis] for axis in axes}) for k, row in enumerate(changes))
+    if not isinstance(grid, dict) or not grid:
+        raise ScenarioError([f"{source}: axes: must be a table of scenario keys with {RANGE}"])
+    values, errors = {}, []
+    for axis, given in _flat(grid).items():
+        try:
+            values[axis] = list(_values(given))
+        except (ValueError, TypeError, KeyError) as error:
+            errors.append(f"{source}: axes.{axis}: {error}")
+    if errors:
+        raise ScenarioError(errors)
+    if (count := math.prod(map(len, values.values()))) > MAX_CELLS:
+        raise ScenarioError([f"{source}: axes: must make at most {MAX_CELLS} cells, got {count}"])
+    combinations = itertools.product(*values.values())
+    return tuple(values), tuple(Cell(k, dict(zip(values, row, strict=True))) for k, row in enumerate(combinations))
+
+
+def _values(given: Any) -> Iterator[Any]:
+    if isinstance(given, list):
+        if not given:
+            raise ValueError("must not be empty; give at least one value")
+        for k, value in enumerate(given):
+            if value in given[:k]:
+                raise ValueError(f"must have every value once, got {value!r} twice")
+        return iter(given)
+    if not isinstance(given, dict):
+        raise ValueError(f"must be {RANGE}, got {given!r}")
+    count = given["count"]
+    if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= MAX_CELLS:
+        raise ValueError(f"count must be a whole number from 1 to {MAX_CELLS}, got {count!r}")
+    if set(given) == {"first", "count"} and isinstance(given["first"], int):
+        return iter(range(given["first"], given["first"] + count))
+    low, high, spacing = given.get("from"), given.get("to"), given.get("spacing", "linear")
+    numbers = all(isinstance(end, int | float) and not isinstance(end, bool) for end in (low, high))
+    if not numbers or set(given) - {"from", "to", "count", "spacing"} or spacing not in ("log", "linear"):
+        raise ValueError(f"must be {RANGE}, got {given!r}")
+    if spacing == "log" and not (low > 0 and high > 0):
+        raise ValueError(f"from and to must be above 0 with log spacing, got {low} and {high}")
+    towards, back = (math.log, math.exp) if spacing == "log" else (float, float)
+    return _between(low, high, count, towards, back)
+
+
+def _between(
+    low: float, high: float, count: int, towards: Callable[..., float], back: Callable[..., float]
+) -> Iterator[float]:
+    for k in range(count):
+        part = k / max(count - 1, 1)
+        value = back((1 - part) * towards(low) + part * towards(high))
+        yield float(low) if k == 0 else float(high) if k == count - 1 else float(f"{value:.6g}")
+
+
+def _check_cells(study: Study) -> None:
+    """The scenarios of all cells, of those that differ in the seed alone only the first; and all seeds."""
+    seen = set()
+    for cell in study.cells:
+        rest = tuple(json.dumps(value) for axis, value in cell.changes.items() if axis != "seed")
+        seed = cell.changes.get("seed")
+        if rest in seen and seed in seen:
+            continue
+        seen |= {rest, seed}
+        try:
+            study.scenario(cell)
+        except InputError as error:
+            raise _named(error, study.base.name, f"{study.source}: cell {cell.label}") from None
+
+
+def difference(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+    """Between the identities of two studies, for people."""
+    texts = [json.dumps(identity, indent=1).splitlines() for identity in (before, now)]
+    lines = list(difflib.unified_diff(*texts, "there", "here", n=0, lineterm=""))
+    return "\n".join(lines[:40] + ([f"... and {len(lines) - 40} lines more"] if len(lines) > 40 else []))

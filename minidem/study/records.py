@@ -1,0 +1,193 @@
+"""What came out of a study: one line of JSON for each run that ended, and the table made from these.
+
+A file of records has one writer at a time; slices of a study (--array) have a file each. A line that was cut short when its
+writer was killed does not count: that cell is run again.
+"""
+
+import csv
+import fcntl
+import json
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, TextIO
+
+from ..errors import InputError, WriteError
+from .plan import Cell, Study, difference
+
+Record = dict[str, Any]
+
+RESULTS = (  # of a run, the same on every machine and by every executor; drifts as in `run --json`
+    "status",
+    "reason",
+    "steps",
+    "dt",
+    "dt_rayleigh",
+    "energy_initial",
+    "energy_final",
+    "drift_mean",
+    "drift_last",
+    "drift_max",
+    "momentum_change",
+    "angular_momentum_change",
+)
+TIMING = ("wall_s", "us_per_step", "host", "ended")  # of a run, different each time
+FILES = ("study.toml", "study.json", "table.csv", "timing.csv")
+
+
+def records_name(part: tuple[int, int] | None = None) -> str:
+    """Of the whole study, or of slice i of n."""
+    return "records.jsonl" if part is None else f"records-{part[0]}-of-{part[1]}.jsonl"
+
+
+def prepare_directory(directory: Path, study: Study, overwrite: bool = False) -> None:
+    """Make it the directory of this study, or see that it is; forget the records that are there if told so."""
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        found = sorted(path.name for path in directory.iterdir())
+        if found and "study.json" not in found:
+            raise InputError(f"{directory}: holds other files ({', '.join(found[:3])}); give an empty directory with --out")
+        if found and overwrite:
+            for path in record_files(directory):
+                with exclusive(path):
+                    path.unlink()
+            for name in FILES:
+                (directory / name).unlink(missing_ok=True)
+        if (directory / "study.json").exists():
+            check_identity(directory, study)
+            return
+        write_whole(directory / "study.toml", study.text)
+        write_whole(directory / "study.json", json.dumps(study.identity, indent=1) + "\n")
+    except OSError as error:
+        raise InputError(f"{directory}: cannot be written ({error.strerror}); give another --out") from None
+
+
+def check_identity(directory: Path, study: Study) -> None:
+    """Refuse the directory of another study."""
+    there = identity_of(directory)
+    if there != study.identity:
+        what = "was made by another study; give another --out, or --overwrite to lose what is there. The difference:"
+        raise InputError(f"{directory}: {what}\n{difference(there, study.identity)}")
+
+
+def identity_of(directory: Path) -> dict[str, Any]:
+    try:
+        identity = json.loads((directory / "study.json").read_text())
+        return {"name": "", "axes": [], "cells": [], **identity}
+    except FileNotFoundError:
+        raise InputError(f"{directory}: no study here; run one with minidem study STUDY.toml --out {directory}") from None
+    except (OSError, ValueError, TypeError) as error:
+        raise InputError(f"{directory}/study.json: cannot be read ({error})") from None
+
+
+def cells_of(identity: Mapping[str, Any]) -> list[Cell]:
+    """The cells of a study directory, from its study.json."""
+    return [Cell(k, dict(zip(identity["axes"], values, strict=True))) for k, values in enumerate(identity["cells"])]
+
+
+class exclusive:
+    """Holds the lock of a file that only one process may write; says who is there if another has it."""
+
+    def __init__(self, path: Path):
+        self.path = path
+        self.file: TextIO
+
+    def __enter__(self) -> TextIO:
+        self.file = open(self.path, "a+", encoding="utf-8")  # noqa: SIM115 - closed by __exit__
+        try:
+            fcntl.flock(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            self.file.close()
+            raise InputError(f"{self.path}: another process is running this study; wait for it or stop it") from None
+        return self.file
+
+    def __exit__(self, *_: object) -> None:
+        self.file.close()
+
+
+class Records(exclusive):
+    """Appends the records of one process to a file, each safely on the disk before the next run counts."""
+
+    def __enter__(self) -> "Records":  # type: ignore[override]
+        super().__enter__()
+        self.file.seek(0)
+        whole = 0
+        for line in self.file:
+            if not line.endswith("\n"):
+                break
+            whole += len(line.encode())
+        os.truncate(self.path, whole)  # a line cut short
+        return self
+
+    def add(self, record: Record) -> None:
+        try:
+            self.file.write(json.dumps(record) + "\n")
+            self.file.flush()
+            os.fsync(self.file.fileno())
+        except OSError as error:
+            remedy = "make room and go on with --resume"
+            raise WriteError(f"{self.path}: cannot be written to ({error.strerror}); {remedy}") from None
+
+
+def record_files(directory: Path) -> list[Path]:
+    return sorted(directory.glob("records*.jsonl"))
+
+
+def read_records(directory: Path, cells: int) -> dict[int, Record]:
+    """The record of each cell that has one: of several the last that is there, but what was done stays done."""
+    records: dict[int, Record] = {}
+    for path in record_files(directory):
+        with open(path, encoding="utf-8") as file:
+            for number, line in enumerate(file, 1):
+                if not line.endswith("\n"):  # being written, or cut short
+                    continue
+                try:
+                    record = json.loads(line)
+                    cell, status = record["cell"], record["status"]
+                    if not 0 <= cell < cells:
+                        raise ValueError(f"no cell {cell}")
+                except (ValueError, KeyError, TypeError) as error:
+                    raise InputError(f"{path}: line {number} is no record ({error}); remove the line") from None
+                before = records.get(cell)
+                if before is None or before["status"] != "ok":
+                    records[cell] = record
+                elif status == "ok" and results_of(before) != results_of(record):
+                    raise InputError(f"{path}: line {number}: cell {cell} has two results that differ; remove one of them")
+    return records
+
+
+def results_of(record: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: record.get(name) for name in RESULTS}
+
+
+def write_tables(directory: Path, axes: Iterable[str], cells: Iterable[Cell], records: Mapping[int, Record]) -> None:
+    """table.csv: cell, axes, results, the same bytes for the same study; timing.csv: what is different each time."""
+    axes, results, timing = list(axes), [], []
+    for cell in cells:
+        record = records.get(cell.number, {"status": "missing"})
+        values = [repr(value) if isinstance(value, float) else value for value in cell.changes.values()]
+        results.append([cell.number, *values, *(written(record.get(name)) for name in RESULTS)])
+        timing.append([cell.number, *(written(record.get(name)) for name in TIMING)])
+    for name, header, rows in (
+        ("table.csv", ["cell", *axes, *RESULTS], results),
+        ("timing.csv", ["cell", *TIMING], timing),
+    ):
+        new = directory / f"{name}.new"
+        try:
+            with open(new, "w", newline="", encoding="utf-8") as file:
+                writer = csv.writer(file)
+                writer.writerow(header)
+                writer.writerows(rows)
+            os.replace(new, directory / name)
+        except OSError as error:
+            raise WriteError(f"{directory / name}: cannot be written ({error.strerror}); the records are safe") from None
+
+
+def written(value: Any) -> Any:
+    return "" if value is None else repr(value) if isinstance(value, float) else value
+
+
+def write_whole(path: Path, text: str) -> None:
+    new = path.with_name(path.name + ".new")
+    new.write_bytes(text.encode())
+    os.replace(new, path)
