@@ -17,6 +17,8 @@ from .errors import InputError, WriteError
 if TYPE_CHECKING:
     from .scenario import Scenario
     from .simulation import Progress
+    from .study.conduct import Progress as StudyProgress
+    from .study.plan import Cell, Study
 
 app = typer.Typer(
     add_completion=False,
@@ -79,8 +81,7 @@ def run(
     elif not quiet:
         print(run_table(result.summary))
     if result.summary["status"] == "failed":
-        at = f"energy is no longer a number at step {result.summary['steps']}"
-        print(f"{scenario.name}: time.dt: the {at}; take a smaller step (see minidem check)", file=sys.stderr)
+        print(f"{scenario.name}: {result.reason}", file=sys.stderr)
         raise typer.Exit(3)
     if received and result.summary["status"] == "interrupted":
         raise typer.Exit(128 + received[0])
@@ -310,6 +311,142 @@ def reproduce(
             print(f"{target}: {title_of(target)}\n{outcome.table()}\nwritten to {out / target}\n", flush=True)
     if json_:
         print(json.dumps(reports))
+
+
+@app.command()
+def study(
+    file: Annotated[Path, typer.Argument(metavar="STUDY.toml", help="The study file.", show_default=False)],
+    out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Study directory [output/NAME].")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Do what is missing.")] = False,
+    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="The same, and what failed once more.")] = False,
+    only: Annotated[
+        list[str] | None, typer.Option("--only", metavar="AXIS=VALUE", help="These cells, or numbers of cells; repeatable.")
+    ] = None,
+    list_: Annotated[bool, typer.Option("--list", help="List the cells and what became of them.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only estimate how long it takes.")] = False,
+    processes: Annotated[
+        int | None, typer.Option("--processes", metavar="N", min=1, help="Runs at a time [one a processor].")
+    ] = None,
+    dask: Annotated[
+        str | None, typer.Option("--dask", metavar="ADDRESS", help="On a Dask cluster; local starts one here.")
+    ] = None,
+    array: Annotated[str | None, typer.Option("--array", metavar="I/N", help="Slice I of N alone, for job arrays.")] = None,
+    merge: Annotated[bool, typer.Option("--merge", help="Join the slices in one table.")] = False,
+    json_: Json = False,
+    quiet: Quiet = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Forget what is there and start anew.")] = False,
+) -> None:
+    """Run a scenario for every combination of values of its keys, such as dt, integrator and seed."""
+    from .study import conduct as studies
+    from .study.plan import load_study
+
+    plan = load_study(file)
+    out = out or Path("output") / plan.name
+    cells = plan.chosen(only) if only else list(plan.cells)
+    if list_:
+        print_cells(plan, cells, out, json_)
+        return
+    if dry_run:
+        report = studies.estimate(plan, cells, processes or studies.processors())
+        if json_:
+            print(json.dumps(report))
+        elif not quiet:
+            print(estimate_table(report, {cell.number: cell.label for cell in cells}))
+        return
+    if merge:
+        report = studies.merge(plan, out)
+    else:
+        options = studies.Options(
+            part=None if array is None else slice_of(array),
+            only=tuple(only or ()),
+            resume=resume,
+            retry_failed=retry_failed,
+            overwrite=overwrite,
+            processes=processes,
+            dask=dask,
+        )
+        with stop_signals() as received, study_table(plan.name, quiet) as on_progress:
+            report = studies.conduct(plan, out, options, on_progress, stop=lambda: bool(received))
+        if received and report["missing"]:
+            if not quiet:
+                print(f"{out}: {report['done']} of {report['cells']} runs are done; go on with --resume", file=sys.stderr)
+            raise typer.Exit(128 + received[0])
+    if json_:
+        print(json.dumps(report))
+    elif not quiet:
+        counts = ", ".join(
+            f"{report[name]} {name}" for name in ("done", "failed", "missing") if report[name] or name == "done"
+        )
+        print(f"runs          {report['cells']}: {counts}\nwritten to    {out}")
+    if report["status"] != "ok":
+        remedy = f"minidem study {file} --out {out} --list tells why; --retry-failed tries again"
+        print(f"{out}: {report['failed']} runs failed, {report['missing']} are missing; {remedy}", file=sys.stderr)
+        raise typer.Exit(1)
+
+
+def slice_of(text: str) -> tuple[int, int]:
+    first, slash, last = text.partition("/")
+    if slash and first.isdecimal() and last.isdecimal() and 1 <= int(first) <= int(last):
+        return int(first), int(last)
+    raise InputError(f"--array {text}: must be I/N with I from 1 to N, as in --array 3/10")
+
+
+def print_cells(plan: "Study", cells: "list[Cell]", out: Path, json_: bool) -> None:
+    from .study.records import check_identity, read_records
+
+    known = {}
+    if (out / "study.json").exists():
+        check_identity(out, plan)
+        known = read_records(out, len(plan.cells))
+    rows = [
+        {
+            "cell": cell.number,
+            **cell.changes,
+            **{name: known.get(cell.number, {}).get(name) for name in ("status", "reason")},
+        }
+        for cell in cells
+    ]
+    if json_:
+        print(json.dumps({"cells": rows}))
+        return
+    for cell, row in zip(cells, rows, strict=True):
+        print(f"{cell.number:>6}  {row['status'] or 'missing':<8} {cell.label}  {row['reason'] or ''}".rstrip())
+
+
+def estimate_table(report: dict[str, Any], labels: dict[int, str]) -> str:
+    """The cells that take longest, and the whole."""
+    rows = sorted(report["cells"], key=lambda row: -row["estimated_s"])
+    lines = [f"{'s':>9} {'steps':>12} {'us a step':>10}  cell"]
+    lines += [
+        f"{row['estimated_s']:>9.3g} {row['steps']:>12} {row['us_per_step']:>10.3g}  {labels[row['cell']]}"
+        for row in rows[:20]
+    ]
+    if len(rows) > 20:
+        lines.append(f"... and {len(rows) - 20} shorter ones")
+    total = f"{report['cpu_s']:.4g} s of runs, about {report['estimated_s']:.4g} s on {report['workers']} processes"
+    return "\n".join([*lines, f"{len(rows)} cells, {total}"])
+
+
+@contextlib.contextmanager
+def study_table(name: str, quiet: bool) -> Iterator[Callable[["StudyProgress"], None]]:
+    """A live table of what is done, running, failed, and the time left, on stderr, if that is a terminal."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda progress: None
+        return
+    from rich.console import Console
+    from rich.live import Live
+    from rich.table import Table
+
+    with Live(console=Console(stderr=True), refresh_per_second=4, transient=True) as live:
+
+        def show(progress: "StudyProgress") -> None:
+            table = Table("study", "done", "running", "failed", "time left")
+            left = "" if progress.left_s is None else f"{progress.left_s / 60:.0f} min {progress.left_s % 60:.0f} s"
+            done = f"{progress.done} of {progress.cells}"
+            table.add_row(name, done, str(progress.running), str(progress.failed), left)
+            live.update(table)
+
+        yield show
 
 
 @app.command()

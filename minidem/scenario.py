@@ -326,6 +326,12 @@ class Output(Table):
     energies: Count = 1000
 
 
+class Guard(Table):
+    """When a run is stopped, because it can no longer be right."""
+
+    energy: Positive = 100.0  # the total energy deviates by more than so many times its first value
+
+
 class Scenario(Table):
     """A whole scenario, made by ``load`` or ``parse``: these also check what joins the tables."""
 
@@ -341,6 +347,7 @@ class Scenario(Table):
     body: Annotated[tuple[Body, ...], BeforeValidator(_table_list)] = ()
     wall: Annotated[tuple[Wall, ...], BeforeValidator(_table_list)] = ()
     output: Output = Output()
+    guard: Guard = Guard()
 
     @property
     def used_clumps(self) -> list[str]:
@@ -396,6 +403,7 @@ TABLES: dict[str, type[Table]] = {
     "body": Body,
     "wall": Wall,
     "output": Output,
+    "guard": Guard,
 }
 NAMED_TABLES = ("material", "clump")  # written [material.NAME]
 LISTED_TABLES = ("place", "body", "wall")  # written [[place]]

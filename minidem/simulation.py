@@ -191,6 +191,7 @@ class Progress:
 class Result:
     summary: dict[str, Any]  # as printed by `minidem run --json`
     trajectory: Trajectory
+    reason: str = ""  # why it failed
 
     @property
     def energy(self) -> dict[str, Array]:
@@ -250,7 +251,7 @@ def run(
             evenly_spaced(count, model.steps) for count in (scenario.output.frames, scenario.output.energies)
         )
         chunk = 1  # steps that take less than PATIENCE
-        drift = math.nan  # of the last row
+        drift, reason = math.nan, ""  # of the last row
         for milestone in sorted(frame_steps | log_steps):
             while simulation.step < milestone and not stop():
                 began, steps = time.perf_counter(), min(chunk, milestone - simulation.step)
@@ -265,7 +266,8 @@ def run(
                 recorder.record_observables(simulation.step, simulation.time, observables)
                 total.append(observables["total"])
                 drift = float(deviation(total[-1], simulation.initial_energy))
-                if not math.isfinite(total[-1]):
+                if not math.isfinite(total[-1]) or drift > scenario.guard.energy:
+                    reason = blown_up(simulation.step, total[-1], drift)
                     break
             if milestone in frame_steps:
                 recorder.record_frame(simulation.step, simulation.time, simulation.frame())
@@ -281,10 +283,10 @@ def run(
             "compile_s": ready - begun,
             "integrator": scenario.integrator.rotation,
             "energy": drift_summary(np.array(total), simulation.initial_energy),
-            "status": status_of(simulation, total),
+            "status": "failed" if reason else "ok" if simulation.step == model.steps else "interrupted",
         }
         recorder.finish(summary)
-    return Result(summary, recorder.trajectory())
+    return Result(summary, recorder.trajectory(), reason)
 
 
 def evenly_spaced(count: int, steps: int) -> set[int]:
@@ -292,10 +294,11 @@ def evenly_spaced(count: int, steps: int) -> set[int]:
     return {steps} if count == 1 else {round(i * steps / (count - 1)) for i in range(count)}
 
 
-def status_of(simulation: Simulation, total: list[float]) -> str:
-    if total and not math.isfinite(total[-1]):
-        return "failed"
-    return "ok" if simulation.step == simulation.model.steps else "interrupted"
+def blown_up(step: int, total: float, drift: float) -> str:
+    what = (
+        f"deviates by {drift:.3g} times its first value (guard.energy)" if math.isfinite(total) else "is no longer a number"
+    )
+    return f"time.dt: the energy {what} at step {step}; take a smaller step (see minidem check)"
 
 
 def deviation(total: Array | float, initial: float) -> Any:

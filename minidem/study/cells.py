@@ -36,8 +36,7 @@ def run_cell(job: Job, cell: Cell) -> Record:
         out = Path(job.directory) / "runs" / f"{cell.number:06d}" if job.keep == "runs" else None
         result = run(scenario, out, overwrite=True, source=job.source, threads=1)
         summary, energy = result.summary, result.summary["energy"]
-        status, reason = summary["status"], summary.get("reason") or ""
-        record |= {"status": status, "reason": reason, "steps": summary["steps"], "dt": summary["dt"]}
+        record |= {"status": summary["status"], "reason": result.reason, "steps": summary["steps"], "dt": summary["dt"]}
         record |= {name: energy[name] for name in ("drift_mean", "drift_last", "drift_max")}
         record |= {"energy_initial": energy["initial"], "energy_final": energy["final"]}
         record |= {"wall_s": summary["wall_s"], "us_per_step": summary["us_per_step"]}

@@ -6,9 +6,10 @@ import itertools
 import json
 import math
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,7 @@ class Study:
         for file in files:  # wherever it is on this machine, what matters is what it says
             scenario = scenario.replace(json.dumps(file), f'"sha256 {hashlib.sha256(Path(file).read_bytes()).hexdigest()}"')
         return {
+            "minidem": version("minidem"),
             "name": self.name,
             "keep": self.keep,
             "scenario": scenario.splitlines(),
@@ -225,23 +227,23 @@ def _values(given: Any) -> Iterator[Any]:
         raise ValueError(f"count must be a whole number from 1 to {MAX_CELLS}, got {count!r}")
     if set(given) == {"first", "count"} and isinstance(given["first"], int):
         return iter(range(given["first"], given["first"] + count))
-    low, high, spacing = given.get("from"), given.get("to"), given.get("spacing", "linear")
-    numbers = all(isinstance(end, int | float) and not isinstance(end, bool) for end in (low, high))
+    ends, spacing = [given.get("from"), given.get("to")], given.get("spacing", "linear")
+    numbers = all(isinstance(end, int | float) and not isinstance(end, bool) and math.isfinite(end) for end in ends)
     if not numbers or set(given) - {"from", "to", "count", "spacing"} or spacing not in ("log", "linear"):
         raise ValueError(f"must be {RANGE}, got {given!r}")
+    low, high = float(given["from"]), float(given["to"])
     if spacing == "log" and not (low > 0 and high > 0):
         raise ValueError(f"from and to must be above 0 with log spacing, got {low} and {high}")
-    towards, back = (math.log, math.exp) if spacing == "log" else (float, float)
-    return _between(low, high, count, towards, back)
+    if count > 1 and low == high:
+        raise ValueError(f"from and to must differ, got {low} twice")
+    return _between(low, high, count, spacing == "log")
 
 
-def _between(
-    low: float, high: float, count: int, towards: Callable[..., float], back: Callable[..., float]
-) -> Iterator[float]:
+def _between(low: float, high: float, count: int, log: bool) -> Iterator[float]:
     for k in range(count):
         part = k / max(count - 1, 1)
-        value = back((1 - part) * towards(low) + part * towards(high))
-        yield float(low) if k == 0 else float(high) if k == count - 1 else float(f"{value:.6g}")
+        value = low ** (1 - part) * high**part if log else low + part * (high - low)
+        yield low if k == 0 else high if k == count - 1 else float(f"{value:.6g}")
 
 
 def _check_cells(study: Study) -> None:
@@ -261,6 +263,6 @@ def _check_cells(study: Study) -> None:
 
 def difference(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
     """Between the identities of two studies, for people."""
-    texts = [json.dumps(identity, indent=1).splitlines() for identity in (before, now)]
-    lines = list(difflib.unified_diff(*texts, "there", "here", n=0, lineterm=""))
+    there, here = (json.dumps(identity, indent=1).splitlines() for identity in (before, now))
+    lines = list(difflib.unified_diff(there, here, "there", "here", n=0, lineterm=""))
     return "\n".join(lines[:40] + ([f"... and {len(lines) - 40} lines more"] if len(lines) > 40 else []))

@@ -5,7 +5,6 @@ writer was killed does not count: that cell is run again.
 """
 
 import csv
-import fcntl
 import json
 import os
 from collections.abc import Iterable, Mapping
@@ -85,6 +84,15 @@ def cells_of(identity: Mapping[str, Any]) -> list[Cell]:
     return [Cell(k, dict(zip(identity["axes"], values, strict=True))) for k, values in enumerate(identity["cells"])]
 
 
+def lock(file: TextIO) -> None:
+    """Raises OSError if another process has the lock; it goes with the process, however that ends."""
+    try:
+        import fcntl
+    except ImportError:  # not on every system
+        return
+    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
 class exclusive:
     """Holds the lock of a file that only one process may write; says who is there if another has it."""
 
@@ -93,9 +101,9 @@ class exclusive:
         self.file: TextIO
 
     def __enter__(self) -> TextIO:
-        self.file = open(self.path, "a+", encoding="utf-8")  # noqa: SIM115 - closed by __exit__
+        self.file = open(self.path, "a+", encoding="utf-8")
         try:
-            fcntl.flock(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock(self.file)
         except OSError:
             self.file.close()
             raise InputError(f"{self.path}: another process is running this study; wait for it or stop it") from None
