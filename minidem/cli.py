@@ -1,6 +1,7 @@
 """The command line: parses and prints, nothing else. Heavy imports happen inside the commands that need them."""
 
 import contextlib
+import functools
 import json
 import os
 import signal
@@ -15,6 +16,7 @@ import typer
 from .errors import InputError, WriteError
 
 if TYPE_CHECKING:
+    from .reproduce.outcome import Outcome
     from .scenario import Scenario
     from .simulation import Progress
     from .study.conduct import Progress as StudyProgress
@@ -286,12 +288,18 @@ def reproduce(
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Where the folders of the targets go.")] = Path(
         "output/reproduce"
     ),
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with the studies that are there; other results are replaced.")
+    ] = False,
+    processes: Annotated[
+        int | None, typer.Option("--processes", metavar="N", min=1, help="Runs of a study at a time [one a processor].")
+    ] = None,
     json_: Json = False,
     quiet: Quiet = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace earlier results.")] = False,
 ) -> None:
     """A published table or figure: CSV, PNG and SVG, and a table published / measured / ratio."""
-    from .reproduce import TARGETS, chosen, reproduced, title_of
+    from .reproduce import STUDIES, TARGETS, chosen, reproduced, title_of
 
     if list_:
         titles = {target: title_of(target) for target in TARGETS}
@@ -301,16 +309,38 @@ def reproduce(
             print("\n".join(f"{target:<17}{title}" for target, title in titles.items()))
         return
     reports = {}
-    for target in chosen(targets or [], all_, out, overwrite):
+    for target in chosen(targets or [], all_, out, overwrite, resume):
         if not quiet:
             print(f"{target}: {title_of(target)} ...", file=sys.stderr, flush=True)
-        outcome = reproduced(target, quick)
+        if target in STUDIES:
+            outcome = reproduced_by_studies(target, quick, out / target / "study", overwrite, processes, quiet)
+        else:
+            outcome = reproduced(target, quick)
         files = outcome.write(out / target, target)
         reports[target] = {"title": title_of(target), "files": [str(file) for file in files], **outcome.as_dict()}
         if not json_ and not quiet:
             print(f"{target}: {title_of(target)}\n{outcome.table()}\nwritten to {out / target}\n", flush=True)
     if json_:
         print(json.dumps(reports))
+
+
+def reproduced_by_studies(
+    target: str, quick: bool, directory: Path, overwrite: bool, processes: int | None, quiet: bool
+) -> "Outcome":
+    from .reproduce import reproduced
+    from .reproduce._studies import Interrupted, Studies
+
+    with stop_signals() as received:
+        shown = functools.partial(study_table, quiet=quiet)
+        try:
+            outcome = reproduced(target, quick, Studies(directory, overwrite, processes, shown, lambda: bool(received)))
+            if received:  # while it was drawn
+                raise Interrupted(f"{directory}: all runs are done")
+            return outcome
+        except Interrupted as stopped:
+            if not quiet:
+                print(f"{stopped}; go on with --resume", file=sys.stderr)
+            raise typer.Exit(128 + received[0]) from None
 
 
 @app.command()
