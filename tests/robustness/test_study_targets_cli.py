@@ -1,0 +1,86 @@
+"""`minidem reproduce` of targets that run studies: files, --resume, signals."""
+
+import csv
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from minidem.reproduce import rods_fig2
+
+PATIENCE = 120  # s, after which a process hangs
+NAMES = {"rods-fig2.csv", "rods-fig2.png", "rods-fig2.svg", "comparison.txt", "study"}
+QUICK = ("reproduce", "rods-fig2", "--quick", "--out", "out")
+
+
+@pytest.fixture
+def short(monkeypatch):
+    """Half a second of the rods."""
+    monkeypatch.setattr(rods_fig2, "QUICK_END", 0.5)
+
+
+def test_target_with_a_study(minidem_command, directory, short):
+    outcome = minidem_command(*QUICK, "--processes", "2")
+    assert outcome.code == 0, outcome.stderr
+    assert "becomes unstable" in outcome.stdout and "3 runs, none failed" in outcome.stdout
+    folder = directory / "out" / "rods-fig2"
+    assert {path.name for path in folder.iterdir()} == NAMES
+    rows = list(csv.DictReader((folder / "rods-fig2.csv").open()))
+    assert {row["run"] for row in rows} == {"omelyan", "spiral", "fincham-yade"}
+    assert all(0.99 < float(row["energy_ratio"]) < 1.01 for row in rows)
+    records = folder / "study" / "rods-fig2-quick" / "records.jsonl"
+    before = records.read_bytes()
+    assert before.count(b"\n") == 3
+
+    refused = minidem_command(*QUICK)
+    assert refused.code == 2 and "--resume" in refused.stderr and "--overwrite" in refused.stderr
+    both = minidem_command(*QUICK, "--resume", "--overwrite")
+    assert both.code == 2 and "--resume" in both.stderr
+    assert records.read_bytes() == before
+
+    for name in NAMES - {"study"}:
+        (folder / name).unlink()
+    again = minidem_command(*QUICK, "--resume", "--json")
+    assert again.code == 0 and len(again.json["rods-fig2"]["comparisons"]) == 10
+    assert {path.name for path in folder.iterdir()} == NAMES
+    assert records.read_bytes() == before, "nothing was missing"
+
+    anew = minidem_command(*QUICK, "--overwrite", "--quiet")
+    assert (anew.code, anew.stdout, anew.stderr) == (0, "", "")
+    assert records.read_bytes().count(b"\n") == 3 and records.read_bytes() != before
+
+
+def test_a_study_that_was_another_is_refused(minidem_command, directory, short, monkeypatch):
+    assert minidem_command(*QUICK).code == 0
+    monkeypatch.setattr(rods_fig2, "QUICK_END", 0.25)
+    outcome = minidem_command(*QUICK, "--resume")
+    assert outcome.code == 2 and "another study" in outcome.stderr and "0.25" in outcome.stderr
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_resume_after_a_signal(minidem_command, directory, number, code):
+    records = directory / "out" / "rods-fig2" / "study" / "rods-fig2-quick" / "records.jsonl"
+    command = [sys.executable, "-m", "minidem.cli", *QUICK, "--processes", "1"]
+    process = subprocess.Popen(command, cwd=directory, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        begun = time.monotonic()
+        while not (records.exists() and records.read_bytes()):  # the first of three runs
+            assert process.poll() is None, process.communicate()
+            assert time.monotonic() - begun < PATIENCE
+            time.sleep(0.01)
+        process.send_signal(number)
+        stdout, stderr = process.communicate(timeout=PATIENCE)
+    finally:
+        process.kill()
+    assert process.returncode == code and stdout == ""
+    assert "of 3 runs are done; go on with --resume" in stderr and "Traceback" not in stderr
+    kept = records.read_bytes()
+    assert 1 <= kept.count(b"\n") < 3
+    assert not (directory / "out" / "rods-fig2" / "comparison.txt").exists()
+
+    outcome = minidem_command(*QUICK, "--resume")
+    assert outcome.code == 0, outcome.stderr
+    assert records.read_bytes().startswith(kept) and records.read_bytes().count(b"\n") == 3
+    assert {path.name for path in (directory / "out" / "rods-fig2").iterdir()} == NAMES
