@@ -18,6 +18,7 @@ TITLE = "SPIRAL paper, Fig. 7: energy deviation of the chess box against the ste
 FILES = ("spiral-fig7", "spiral-fig7-others")
 QUICK_DT = (1.61e-6, 2.80e-6, 4.85e-6, 8.41e-6)  # s
 QUICK_SEEDS = 4
+TOP_TICKS = (0.1, 0.2, 0.5, 1, 2, 5, 10)
 LEVEL = 0.0068  # %, "the horizontal dotted line in Fig. 7"
 STEP, STEP_FINCHAM = 4.85e-6, 3.1e-7  # s, which give it with SPIRAL and Omelyan's scheme, and with Fincham's
 ORDERS = {"fincham-yade": "second order", "omelyan": "third order", "spiral": "third order"}
@@ -110,8 +111,9 @@ def drawn(points: Sequence[Point]) -> Figure:
         dt, mean, error = (np.array([getattr(p, key) for p in line]) for key in ("dt", "mean", "standard_error"))
         for point in line:
             some = point.deviations
-            axis.plot([point.dt] * len(some), some, ".", color=style["color"], alpha=0.25, markersize=3, markeredgewidth=0)
-        axis.errorbar(dt, mean, np.nan_to_num(error), capsize=2, markersize=4, linewidth=1.2, **style)
+            axis.plot([point.dt] * len(some), some, ".", color=style["color"], alpha=0.35, markersize=4, markeredgewidth=0)
+        look = {"linewidth": 1.4, "zorder": 3} if name in ORDERS else {"linewidth": 0.8}  # the paper's in front
+        axis.errorbar(dt, mean, np.nan_to_num(error), capsize=2, markersize=4, **look, **style)
     for name, order, shift in (("fincham-yade", 1, 2.5), ("spiral", 2, 0.3)):
         if beside := by_integrator(points).get(name):
             guide(axis, beside, order, shift)
@@ -119,7 +121,8 @@ def drawn(points: Sequence[Point]) -> Figure:
     axis.axvline(rayleigh, color="black", linestyle="--", linewidth=1, label="Rayleigh time")
     log_log(axis, "time step (s)", "energy deviation (%)")
     top = axis.secondary_xaxis("top", functions=(lambda dt: dt / rayleigh, lambda part: part * rayleigh))
-    top.set_xlabel("time step / Rayleigh time")
+    top.set(xlabel="time step / Rayleigh time", xticks=TOP_TICKS, xticklabels=[f"{tick:g}" for tick in TOP_TICKS])
+    top.minorticks_off()
     figure.legend(loc="outside right upper", fontsize=8)
     return figure
 
@@ -130,7 +133,8 @@ def guide(axis: Any, line: Sequence[Point], order: int, shift: float) -> None:
     middle = np.exp(np.mean(np.log([p.dt for p in line]))), np.exp(np.mean(np.log([p.mean for p in line])))
     height = shift * middle[1] * (dt / middle[0]) ** order
     axis.plot(dt, height, color="grey", linewidth=0.8)
-    axis.annotate(f"order {order}", (dt[0], height[0]), (0, 4), textcoords="offset points", fontsize=8, color="grey")
+    place = {"xytext": (0, 5 if shift > 1 else -12), "textcoords": "offset points", "ha": "right"}
+    axis.annotate(f"order {order}", (dt[1], height[1]), fontsize=8, color="grey", **place)
 
 
 def reproduce(quick: bool, studies: Studies) -> Outcome:
