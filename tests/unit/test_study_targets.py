@@ -112,14 +112,14 @@ def test_ratios_of_times():
         for name, seconds, drift in (("spiral", 1.0, 1e-4), ("omelyan", 1.5, 4e-4), ("fincham-yade", 20.0, 2e-4))
     ]
     rows += [failed(seed=3, wall_s=1e9), row("omelyan", seed=3, wall_s=1e9), row("fincham-yade", seed=3, wall_s=1.0)]
-    found = {c.what: c.measured for c in spiral_cost.compared(rows)}
+    found = {c.what: c.measured for c in spiral_cost.compared(*spiral_cost.columns(rows))}
     assert found["omelyan / spiral: time"] == pytest.approx(1.5)
     assert found["fincham-yade / spiral: time"] == pytest.approx(20)
     assert found["spiral: time (s)"] == 1.0 and found["fincham-yade: time (s)"] == 20.0
     assert found["omelyan: deviation (%)"] == pytest.approx(0.04)
     assert found["omelyan / spiral: time at equal deviation"] == pytest.approx(1.5 * 2)  # (4e-4 / 1e-4)^(1/2)
     assert found["fincham-yade / spiral: time at equal deviation"] == pytest.approx(20 * 2)
-    published = {c.what: c.published for c in spiral_cost.compared(rows)}
+    published = {c.what: c.published for c in spiral_cost.compared(*spiral_cost.columns(rows))}
     assert published["omelyan / spiral: time"] == pytest.approx(1.21, abs=0.005)
     assert published["fincham-yade / spiral: time"] == 16.0
 
