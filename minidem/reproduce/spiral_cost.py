@@ -25,6 +25,8 @@ NOTES = (
     "energy log), so that steps 15.6 times as many take less than 15.6 times as long",
     "times are medians over repeats with other seeds, one run at a time, the schemes in turn; ratios are medians of the "
     "ratios in each repeat. Set-up and compiling do not count",
+    "omelyan: its three iterations run in vector lanes here and cost less than the sine and cosine of spiral (see "
+    "docs/integrators.md), which is not so in YADE",
     "at equal deviation: the time times (deviation / that of spiral)^(1/p), p = 1 for fincham-yade and 2 for omelyan: as "
     "if the time went with 1/dt alone and the deviation with dt^p",
 )

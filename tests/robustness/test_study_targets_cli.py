@@ -1,6 +1,7 @@
 """`minidem reproduce` of targets that run studies: files, --resume, signals."""
 
 import csv
+import json
 import signal
 import subprocess
 import sys
@@ -9,6 +10,9 @@ import time
 import pytest
 
 from minidem.reproduce import rods_fig2
+from minidem.reproduce._studies import DT, study_of
+from minidem.reproduce.spiral_fig7 import FILES
+from minidem.study.records import prepare_directory
 
 PATIENCE = 120  # s, after which a process hangs
 NAMES = {"rods-fig2.csv", "rods-fig2.png", "rods-fig2.svg", "comparison.txt", "study"}
@@ -84,3 +88,33 @@ def test_resume_after_a_signal(minidem_command, directory, number, code):
     assert outcome.code == 0, outcome.stderr
     assert records.read_bytes().startswith(kept) and records.read_bytes().count(b"\n") == 3
     assert {path.name for path in (directory / "out" / "rods-fig2").iterdir()} == NAMES
+
+
+def test_figure_from_a_study_that_is_there(minidem_command, directory):
+    """With the records of both study files, as `minidem study` leaves them, nothing is left to run: one failed."""
+    folders = [directory / "out" / "spiral-fig7" / "study" / name for name in FILES]
+    for folder in folders:
+        study = study_of(folder.name)
+        prepare_directory(folder, study)
+        with (folder / "records.jsonl").open("w") as file:
+            for cell in study.cells:
+                dt = cell.changes[DT]
+                record = {"cell": cell.number, "status": "ok", "reason": "", "dt": dt, "dt_rayleigh": dt / 1.7e-6}
+                record |= {"drift_mean": 3 * dt, "drift_last": 2 * dt, "wall_s": 1.0, "host": "elsewhere"}
+                if cell.number == 7:
+                    record |= {"status": "failed", "reason": "its process died", "drift_mean": None}
+                file.write(json.dumps(record) + "\n")
+    before = [(folder / "records.jsonl").read_bytes() for folder in folders]
+    began = time.monotonic()
+    outcome = minidem_command("reproduce", "spiral-fig7", "--resume", "--out", "out", "--json")
+    assert outcome.code == 0, outcome.stderr
+    assert time.monotonic() - began < 60, "an hour of runs was not there"
+    assert [(folder / "records.jsonl").read_bytes() for folder in folders] == before
+    report = outcome.json["spiral-fig7"]
+    rows = {row["what"]: row["measured"] for row in report["comparisons"]}
+    assert rows["fincham-yade: deviation at 3.1e-07 s (%)"] == pytest.approx(200 * 3.1e-7)
+    assert rows["fincham-yade / spiral: deviation at 4.85e-06 s"] == pytest.approx(1)
+    assert rows["free-rotor: slope"] == pytest.approx(1)
+    assert report["notes"][-1].startswith("1800 runs; 2 failed, the first: its process died; 1800 s in all")
+    table = list(csv.DictReader((directory / "out" / "spiral-fig7" / "spiral-fig7.csv").open()))
+    assert len(table) == 60 and [row["runs"] for row in table[:2]] == ["49", "50"]
