@@ -10,8 +10,9 @@ import time
 import pytest
 
 from minidem.reproduce import rods_fig2
-from minidem.reproduce._studies import DT, study_of
+from minidem.reproduce._studies import DT, Interrupted, Studies, study_of
 from minidem.reproduce.spiral_fig7 import FILES
+from minidem.study.plan import load_study
 from minidem.study.records import prepare_directory
 
 PATIENCE = 120  # s, after which a process hangs
@@ -118,3 +119,35 @@ def test_figure_from_a_study_that_is_there(minidem_command, directory):
     assert report["notes"][-1].startswith("1800 runs; 2 failed, the first: its process died; 1800 s in all")
     table = list(csv.DictReader((directory / "out" / "spiral-fig7" / "spiral-fig7.csv").open()))
     assert len(table) == 60 and [row["runs"] for row in table[:2]] == ["49", "50"]
+
+
+SOME = """\
+name = "some"
+scenario = "box.toml"
+axes.seed = {first = 0, count = 2}
+axes.dt = [4e-5, 2e-5]
+"""
+
+
+def test_parts_of_a_study_one_after_the_other(directory):
+    (directory / "some.toml").write_text(SOME)
+    study, parts, began = load_study(directory / "some.toml"), [["seed=1"], ["seed=0"]], []
+
+    def rows(**options):
+        return Studies(directory / "studies", processes=1, **options).rows(study, parts)
+
+    first = rows()
+    assert [row["status"] for row in first] == ["ok"] * 4
+    lines = (directory / "studies" / "some" / "records.jsonl").read_text().splitlines()
+    assert [json.loads(line)["cell"] for line in lines] == [3, 2, 1, 0]  # of each part, the one with more steps first
+    again = rows(overwrite=True)
+    assert [row["drift_last"] for row in again] == [row["drift_last"] for row in first] and len(lines) == 4
+    assert all(old["wall_s"] != new["wall_s"] for old, new in zip(first, again, strict=True))
+    assert rows() == again
+
+    def stop():
+        began.append(True)
+        return len(began) > 1
+
+    with pytest.raises(Interrupted, match=r"some: [0-3] of 4 runs are done"):
+        rows(overwrite=True, stop=stop)
