@@ -328,7 +328,7 @@ def reproduced_by_studies(
     target: str, quick: bool, directory: Path, overwrite: bool, processes: int | None, quiet: bool
 ) -> "Outcome":
     from .reproduce import reproduced
-    from .reproduce._studies import Interrupted, Studies
+    from .reproduce._studies import Failed, Interrupted, Studies
 
     with stop_signals() as received:
         shown = functools.partial(study_table, quiet=quiet)
@@ -341,6 +341,9 @@ def reproduced_by_studies(
             if not quiet:
                 print(f"{stopped}; go on with --resume", file=sys.stderr)
             raise typer.Exit(128 + received[0]) from None
+        except Failed as failed:
+            print(f"{directory}: {failed}; --overwrite runs all of them again", file=sys.stderr)
+            raise typer.Exit(1) from None
 
 
 @app.command()

@@ -20,6 +20,10 @@ class Interrupted(Exception):
     """Told to stop while a study was running; the records of what is done are kept."""
 
 
+class Failed(Exception):
+    """So many runs of a study failed that there is nothing to show."""
+
+
 @contextmanager
 def silent(name: str) -> Iterator[Callable[[Progress], None]]:
     yield lambda progress: None

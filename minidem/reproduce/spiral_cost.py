@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ..figures import new_figure, style_of
 from ..study.plan import Study
 from ._spiral_timing import middle, ratios
-from ._studies import INTEGRATOR, Row, Studies, account, deviation, study_of, varied
+from ._studies import INTEGRATOR, Failed, Row, Studies, account, deviation, study_of, varied
 from .outcome import Comparison, Outcome
 from .spiral_fig7 import LEVEL
 
@@ -93,6 +93,8 @@ def reproduce(quick: bool, studies: Studies) -> Outcome:
     study = repeated(study_of("spiral-cost"), repeats)
     rows = studies.rows(study, [[f"seed={seed}"] for seed in range(repeats)], processes=1)
     times, deviations = columns(rows)
+    if not times["spiral"].size:
+        raise Failed(account(rows))
     keys = (INTEGRATOR, "seed", "dt", "steps", "wall_s", "us_per_step", "drift_mean", "drift_last", "status")
     data: dict[str, list[Any]] = {key.rpartition(".")[2]: [row.get(key) for row in rows] for key in keys}
     notes = (*NOTES, uncertainty(deviations), account(rows))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..figures import log_log, new_figure, style_of
 from ..study.plan import Study
-from ._studies import DT, INTEGRATOR, Row, Studies, account, deviation, done, study_of, varied
+from ._studies import DT, INTEGRATOR, Failed, Row, Studies, account, deviation, done, study_of, varied
 from .outcome import Comparison, Outcome
 
 TITLE = "SPIRAL paper, Fig. 7: energy deviation of the chess box against the step"
@@ -141,6 +141,8 @@ def reproduce(quick: bool, studies: Studies) -> Outcome:
     plans = [study_of(name) for name in FILES]
     rows = [row for plan in plans for row in studies.rows(quick_study(plan) if quick else plan)]
     points = points_of(rows)
+    if not points:
+        raise Failed(account(rows))
     data: dict[str, list[Any]] = {
         "integrator": [p.integrator for p in points],
         "dt_s": [p.dt for p in points],

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from minidem.reproduce import rods_fig2
+from minidem.reproduce import rods_fig2, spiral_cost
 from minidem.reproduce._studies import DT, Interrupted, Studies, study_of
 from minidem.reproduce.spiral_fig7 import FILES
 from minidem.study.plan import load_study
@@ -119,6 +119,22 @@ def test_figure_from_a_study_that_is_there(minidem_command, directory):
     assert report["notes"][-1].startswith("1800 runs; 2 failed, the first: its process died; 1800 s in all")
     table = list(csv.DictReader((directory / "out" / "spiral-fig7" / "spiral-fig7.csv").open()))
     assert len(table) == 60 and [row["runs"] for row in table[:2]] == ["49", "50"]
+
+
+@pytest.mark.parametrize("target", ["spiral-cost", "rods-fig2"])
+def test_nothing_to_show(minidem_command, directory, target):
+    """All runs failed: told, no traceback, nothing drawn."""
+    folder = directory / "out" / target / "study" / target
+    study = study_of(target)
+    if target == "spiral-cost":
+        study = spiral_cost.repeated(study, spiral_cost.REPEATS)
+        folder = folder.with_name(study.name)
+    prepare_directory(folder, study)
+    failed = [{"cell": cell.number, "status": "failed", "reason": "its process died"} for cell in study.cells]
+    (folder / "records.jsonl").write_text("".join(json.dumps(record) + "\n" for record in failed))
+    outcome = minidem_command("reproduce", target, "--out", "out", "--resume")
+    assert outcome.code == 1 and "its process died" in outcome.stderr and "--overwrite" in outcome.stderr
+    assert [path.name for path in (directory / "out" / target).iterdir()] == ["study"]
 
 
 SOME = """\
