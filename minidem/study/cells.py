@@ -21,6 +21,7 @@ class Job:
 
     scenario: str  # TOML text of the base scenario
     source: str
+    source_directory: str
     keep: str
     directory: str  # of the study; run directories go to runs/ in it
 
@@ -33,7 +34,7 @@ def run_cell(job: Job, cell: Cell) -> Record:
 
     record: Record = {"cell": cell.number, "status": "failed", "reason": "", "host": platform.node()}
     try:
-        scenario = changed(parse(job.scenario, job.source), cell.changes, job.keep)
+        scenario = changed(parse(job.scenario, job.source), cell.changes, job.keep, job.source_directory)
         out = Path(job.directory) / "runs" / f"{cell.number:06d}" if job.keep == "runs" else None
         if out is not None and out.exists():  # of a run that was killed, or failed
             shutil.rmtree(out)

@@ -1,6 +1,5 @@
 """From a study to its records: what is missing is run, wherever, until all is done or told to stop."""
 
-import json
 import time
 from collections.abc import Callable, Generator, Iterable
 from contextlib import closing
@@ -65,7 +64,7 @@ def conduct(
         again = ("failed",) if options.retry_failed else ()
         todo = [cell for cell in cells if cell.number not in known or known[cell.number]["status"] in again]
 
-        job = Job(study.base.to_toml(), study.source, study.keep, str(directory.resolve()))
+        job = Job(study.base.to_toml(), study.source, study.directory, study.keep, str(directory.resolve()))
         left = {cell.number for cell in todo}
         running: set[int] = set()
         failed = sum(known[cell.number]["status"] != "ok" for cell in there if cell.number not in left)
@@ -120,7 +119,9 @@ def merge(study: Study, directory: Path) -> dict[str, Any]:
 
 def work_of(study: Study) -> dict[int, float]:
     """Steps of each cell: what its time goes with."""
-    return {cell.number: study.steps(cell) for cell in study.cells}
+    first = {cell.kind: cell for cell in reversed(study.cells)}
+    steps = {kind: study.steps(cell) for kind, cell in first.items()}
+    return {cell.number: steps[cell.kind] for cell in study.cells}
 
 
 def part_of(cells: list[Cell], work: dict[int, float], part: tuple[int, int] | None) -> list[Cell]:
@@ -138,8 +139,7 @@ def estimate(study: Study, cells: list[Cell], workers: int) -> dict[str, Any]:
     kinds: dict[str, tuple[float, float]] = {}  # us a step, s of set-up
     rows = []
     for cell in cells:
-        kind = json.dumps([value for axis, value in cell.changes.items() if axis != "seed"])
-        if kind not in kinds:
+        if cell.kind not in kinds:
             scenario = study.scenario(cell)
             prepared(scenario, study.source, 1)  # compiles
             began = time.perf_counter()
@@ -152,11 +152,11 @@ def estimate(study: Study, cells: list[Cell], workers: int) -> dict[str, Any]:
                 simulation.advance(steps)
                 took = time.perf_counter() - began
             rows_s = 1e-3 * scenario.output.energies / 4  # of the energy log
-            kinds[kind] = 1e6 * took / steps, set_up + rows_s
-        us, set_up = kinds[kind]
+            kinds[cell.kind] = 1e6 * took / steps, set_up + rows_s
+        us, set_up = kinds[cell.kind]
         steps_in_all = study.steps(cell)
         seconds = 1e-6 * us * steps_in_all + set_up
-        rows.append({"cell": cell.number, "steps": round(steps_in_all), "us_per_step": us, "estimated_s": seconds})
+        rows.append({"cell": cell.number, "steps": steps_in_all, "us_per_step": us, "estimated_s": seconds})
     total = sum(row["estimated_s"] for row in rows)
     return {"cells": rows, "cpu_s": total, "workers": workers, "estimated_s": max(total / workers, max_of(rows))}
 
