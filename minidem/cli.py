@@ -353,6 +353,7 @@ def study(
         elif not quiet:
             print(estimate_table(report, {cell.number: cell.label for cell in cells}))
         return
+    received: list[int] = []
     if merge:
         report = studies.merge(plan, out)
     else:
@@ -367,10 +368,6 @@ def study(
         )
         with stop_signals() as received, study_table(plan.name, quiet) as on_progress:
             report = studies.conduct(plan, out, options, on_progress, stop=lambda: bool(received))
-        if received and report["missing"]:
-            if not quiet:
-                print(f"{out}: {report['done']} of {report['cells']} runs are done; go on with --resume", file=sys.stderr)
-            raise typer.Exit(128 + received[0])
     if json_:
         print(json.dumps(report))
     elif not quiet:
@@ -378,6 +375,9 @@ def study(
             f"{report[name]} {name}" for name in ("done", "failed", "missing") if report[name] or name == "done"
         )
         print(f"runs          {report['cells']}: {counts}\nwritten to    {out}")
+    if received and report["missing"]:
+        print(f"{out}: {report['done']} of {report['cells']} runs are done; go on with --resume", file=sys.stderr)
+        raise typer.Exit(128 + received[0])
     if report["status"] != "ok":
         remedy = f"minidem study {file} --out {out} --list tells why; --retry-failed tries again"
         print(f"{out}: {report['failed']} runs failed, {report['missing']} are missing; {remedy}", file=sys.stderr)
