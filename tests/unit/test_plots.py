@@ -389,6 +389,15 @@ def test_killed_run_is_plotted_as_far_as_it_goes(run_dir, tmp_path):
     assert plot_of([killed]).data == plot.data
 
 
+def test_deviation_is_from_the_exact_initial_energy(run_dir, tmp_path):
+    """That of the manifest, which the first row of the log may differ from."""
+    copy = shutil.copytree(run_dir, tmp_path / "copy")
+    manifest = json.loads((copy / "manifest.json").read_text())
+    manifest["summary"]["energy"]["initial"] *= 2
+    (copy / "manifest.json").write_text(json.dumps(manifest))
+    assert plot_of([copy]).data["deviation"] == pytest.approx([0.5] * 11, rel=0.01)
+
+
 def test_run_with_steps_in_rayleigh_times(tmp_path):
     result = minidem.run(parse(BOX).with_changes({"time.dt": "0.2 rayleigh", "time.end": 4e-4}), tmp_path / "run", threads=1)
     assert plot_of([tmp_path / "run"]).report["runs"][0]["dt"] == pytest.approx(result.summary["dt"], rel=1e-12)
