@@ -502,11 +502,11 @@ def plot(
     if json_:
         print(json.dumps({"files": files, **drawn.report}))
     elif not quiet:
-        print(study_table(drawn.report) if "lines" in drawn.report else runs_table(drawn.report))
+        print(lines_table(drawn.report) if "lines" in drawn.report else runs_table(drawn.report))
         print(f"written to    {', '.join(files)}")
 
 
-def study_table(report: Mapping[str, Any]) -> str:
+def lines_table(report: Mapping[str, Any]) -> str:
     failed = f", {report['failed']} of them failed and left out" if report["failed"] else ""
     width = max(len(line["label"]) for line in report["lines"])
     rows = [
