@@ -6,7 +6,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any
@@ -386,6 +386,7 @@ def study(
         elif not quiet:
             print(estimate_table(report, {cell.number: cell.label for cell in cells}))
         return
+    received: list[int] = []
     if merge:
         report = studies.merge(plan, out)
     else:
@@ -400,10 +401,6 @@ def study(
         )
         with stop_signals() as received, study_table(plan.name, quiet) as on_progress:
             report = studies.conduct(plan, out, options, on_progress, stop=lambda: bool(received))
-        if received and report["missing"]:
-            if not quiet:
-                print(f"{out}: {report['done']} of {report['cells']} runs are done; go on with --resume", file=sys.stderr)
-            raise typer.Exit(128 + received[0])
     if json_:
         print(json.dumps(report))
     elif not quiet:
@@ -411,6 +408,9 @@ def study(
             f"{report[name]} {name}" for name in ("done", "failed", "missing") if report[name] or name == "done"
         )
         print(f"runs          {report['cells']}: {counts}\nwritten to    {out}")
+    if received and report["missing"]:
+        print(f"{out}: {report['done']} of {report['cells']} runs are done; go on with --resume", file=sys.stderr)
+        raise typer.Exit(128 + received[0])
     if report["status"] != "ok":
         remedy = f"minidem study {file} --out {out} --list tells why; --retry-failed tries again"
         print(f"{out}: {report['failed']} runs failed, {report['missing']} are missing; {remedy}", file=sys.stderr)
@@ -510,6 +510,64 @@ def clump(
     for name, error in report["errors"].items():
         print(f"{name.replace('_', ' '):<13} {error:.3g}")
     print(f"written to    {report['file']}\npicture       {report['picture']}")
+
+
+@app.command()
+def plot(
+    directories: Annotated[
+        list[Path], typer.Argument(metavar="DIR...", help="A study directory, or run directories.", show_default=False)
+    ],
+    measure: Annotated[
+        str | None, typer.Option("--measure", metavar="M", help="Of a study: mean, last, max or paper [mean].")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="STEM", help="Of STEM.png, .svg and .csv [DIR/plot; of several: energy].")
+    ] = None,
+    json_: Json = False,
+    quiet: Quiet = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace earlier files.")] = False,
+) -> None:
+    """Energy deviation against the time step of a study, or energies of runs over time: PNG, SVG and CSV."""
+    from .plots import plot_of, stem_of, write
+
+    drawn = plot_of(directories, measure)
+    files = [str(file) for file in write(drawn, stem_of(directories, out, overwrite))]
+    if json_:
+        print(json.dumps({"files": files, **drawn.report}))
+    elif not quiet:
+        print(lines_table(drawn.report) if "lines" in drawn.report else runs_table(drawn.report))
+        print(f"written to    {', '.join(files)}")
+
+
+def lines_table(report: Mapping[str, Any]) -> str:
+    failed = f", {report['failed']} of them failed and left out" if report["failed"] else ""
+    width = max(len(line["label"]) for line in report["lines"])
+    rows = [
+        f"study         {report['study']}: {report['ended']} of {report['cells']} runs are in{failed}",
+        f"measure       {report['measure']}, against {report['x']}",
+        f"Rayleigh time {brief(report['rayleigh_time'])} s\n",
+        f"{'':<{width}}  points  runs  failed  slope  smallest   largest",
+    ]
+    for line in report["lines"]:
+        means = [point["mean"] for point in line["points"] if point["mean"] is not None]
+        runs, failures = (sum(point[name] for point in line["points"]) for name in ("runs", "failed"))
+        slope = "-" if line["slope"] is None else f"{line['slope']:.2f}"
+        ends = f"{brief(min(means, default=None)):>8}  {brief(max(means, default=None)):>8}"
+        rows.append(f"{line['label']:<{width}}  {len(means):>6}  {runs:>4}  {failures:>6}  {slope:>5}  {ends}")
+    return "\n".join(rows)
+
+
+def runs_table(report: Mapping[str, Any]) -> str:
+    width = max(len(run["label"]) for run in report["runs"])
+    rows = [f"{'':<{width}}  {'status':<11}    time s      mean      last       max"]
+    for run in report["runs"]:
+        numbers = "  ".join(f"{brief(run[name]):>8}" for name in ("time", "drift_mean", "drift_last", "drift_max"))
+        rows.append(f"{run['label']:<{width}}  {run['status']:<11}  {numbers}")
+    return "\n".join(rows)
+
+
+def brief(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3g}"
 
 
 @app.command()

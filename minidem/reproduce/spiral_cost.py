@@ -84,7 +84,7 @@ def drawn(times: Mapping[str, Array], deviations: Mapping[str, Array]) -> Figure
     right.set(ylabel="energy deviation (%)", title="At these steps: runs and mean")
     for axis in (left, right):
         axis.set(yscale="log", xlim=(-0.5, 2.5), xticks=range(3), xticklabels=list(PUBLISHED))
-        axis.legend(fontsize=8, loc="upper left")
+        axis.legend(fontsize=8, loc="lower right")
     return figure
 
 

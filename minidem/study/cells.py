@@ -2,6 +2,7 @@
 
 import math
 import platform
+import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import InputError, WriteError
 from .plan import Cell, changed
 from .records import Record
 
@@ -20,21 +21,24 @@ class Job:
 
     scenario: str  # TOML text of the base scenario
     source: str
+    source_directory: str
     keep: str
     directory: str  # of the study; run directories go to runs/ in it
 
 
 def run_cell(job: Job, cell: Cell) -> Record:
-    """Its record, whatever happens to the run."""
+    """Its record, whatever happens to the run; WriteError if that cannot be kept."""
     from ..recorder import now
     from ..scenario import parse
     from ..simulation import run
 
     record: Record = {"cell": cell.number, "status": "failed", "reason": "", "host": platform.node()}
     try:
-        scenario = changed(parse(job.scenario, job.source), cell.changes, job.keep)
+        scenario = changed(parse(job.scenario, job.source), cell.changes, job.keep, job.source_directory)
         out = Path(job.directory) / "runs" / f"{cell.number:06d}" if job.keep == "runs" else None
-        result = run(scenario, out, overwrite=True, source=job.source, threads=1)
+        if out is not None and out.exists():  # of a run that was killed, or failed
+            shutil.rmtree(out)
+        result = run(scenario, out, source=job.source, threads=1)
         summary, energy = result.summary, result.summary["energy"]
         record |= {"status": summary["status"], "reason": result.reason, "steps": summary["steps"], "dt": summary["dt"]}
         record |= {name: energy[name] for name in ("drift_mean", "drift_last", "drift_max")}
@@ -44,10 +48,12 @@ def run_cell(job: Job, cell: Cell) -> Record:
         record["dt_rayleigh"] = summary["dt"] / scenario.rayleigh_time(spheres)
         for name in ("momentum", "angular_momentum"):
             record[f"{name}_change"] = largest_change(result.energy[name])
-    except InputError as error:
-        record["reason"] = str(error)
+        result.trajectory.close()
     except Exception as error:  # a study goes on whatever one of its runs does
-        record["reason"] = f"{type(error).__name__}: {error}"
+        if isinstance(error, WriteError | OSError) or isinstance(error.__context__, OSError):
+            raise WriteError(f"{error}; make room and go on with --resume") from None
+        what = "" if isinstance(error, InputError) else f"{type(error).__name__}: "
+        record |= {"status": "failed", "reason": f"{what}{error}"}
     return record | {"ended": now()}
 
 
@@ -67,11 +73,13 @@ def bundles_of(cells: list[Cell], work: dict[int, float], workers: int) -> Itera
     whole = sum(work[cell.number] for cell in cells)
     enough = min(BUNDLE_STEPS, whole / (8 * workers))
     bundle: list[Cell] = []
+    size = 0.0
     for cell in sorted(cells, key=lambda cell: (-work[cell.number], cell.number)):
         bundle.append(cell)
-        if sum(work[cell.number] for cell in bundle) >= enough:
+        size += work[cell.number]
+        if size >= enough:
             yield bundle
-            bundle = []
+            bundle, size = [], 0.0
     if bundle:
         yield bundle
 

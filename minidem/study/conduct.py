@@ -1,17 +1,18 @@
 """From a study to its records: what is missing is run, wherever, until all is done or told to stop."""
 
-import json
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Iterable
+from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
 from .cells import Job, bundles_of
-from .executors import on_dask, on_processes, processors
+from .executors import Event, on_dask, on_processes, processors
 from .plan import Cell, Study
-from .records import Records, check_identity, prepare_directory, read_records, record_files, records_name, write_tables
+from .records import Records, check_identity, prepare_directory, read_records, records_name, write_tables
 
 TRIAL = 0.1  # s of steps that are timed for an estimate
 
@@ -49,48 +50,54 @@ def conduct(
 ) -> dict[str, Any]:
     """Run what is missing; returns a summary."""
     began = time.perf_counter()
+    if options.part and options.overwrite:
+        raise InputError("--overwrite: would take the other slices with it; remove the directory before --array")
     work = work_of(study)
     cells = part_of(study.chosen(list(options.only)) if options.only else list(study.cells), work, options.part)
-    file = directory / records_name(options.part)
     prepare_directory(directory, study, options.overwrite)
-    known = read_records(directory, len(study.cells))
-    if not (options.resume or options.retry_failed) and (file.exists() if options.part else record_files(directory)):
-        there = f"holds {len(known)} of {len(study.cells)} runs of this study already"
-        raise InputError(f"{directory}: {there}; --resume does what is missing, --overwrite starts anew")
-    again = ("failed",) if options.retry_failed else ()
-    todo = [cell for cell in cells if cell.number not in known or known[cell.number]["status"] in again]
+    with Records(directory / records_name(options.part)) as records:
+        known = read_records(directory, len(study.cells))
+        there = [cell for cell in cells if cell.number in known]
+        if there and not (options.resume or options.retry_failed):
+            what = f"holds {len(there)} of these {len(cells)} runs already"
+            raise InputError(f"{directory}: {what}; --resume does what is missing, --overwrite starts anew")
+        again = ("failed",) if options.retry_failed else ()
+        todo = [cell for cell in cells if cell.number not in known or known[cell.number]["status"] in again]
 
-    size = options.processes or processors()
-    job = Job(study.base.to_toml(), study.source, study.keep, str(directory.resolve()))
-    bundles = bundles_of(todo, work, size)
-    left = {cell.number for cell in todo}
-    running: set[int] = set()
-    failed = sum(known[cell.number]["status"] != "ok" for cell in cells if cell.number not in left and cell.number in known)
-    wanted, finished = sum(work[number] for number in left), 0.0
-    with Records(file) as records:
-        size = min(size, max(len(todo), 1))
-        events = (
-            on_processes(job, bundles, size, stop)
-            if options.dask is None
-            else on_dask(job, bundles, options.dask, size, stop)
-        )
-        for kind, what in events:
-            if kind == "started":
-                running.add(what)
-            else:
-                records.add(what)
-                number = what["cell"]
-                running.discard(number)
-                left.discard(number)
-                failed += what["status"] != "ok"
-                finished += work[number]
-            spent = time.perf_counter() - began
-            left_s = spent * (wanted - finished) / finished if finished else None
-            on_progress(Progress(len(cells), len(cells) - len(left) - failed, failed, len(running), left_s))
+        job = Job(study.base.to_toml(), study.source, study.directory, study.keep, str(directory.resolve()))
+        left = {cell.number for cell in todo}
+        running: set[int] = set()
+        failed = sum(known[cell.number]["status"] != "ok" for cell in there if cell.number not in left)
+        wanted, finished = sum(work[number] for number in left), 0.0
+        with closing(events_of(job, todo, work, options, stop)) as events:  # workers end here, whatever comes
+            for kind, news in events:
+                if kind == "started":
+                    running.add(news)
+                else:
+                    records.add(news)
+                    number = news["cell"]
+                    running.discard(number)
+                    left.discard(number)
+                    failed += news["status"] != "ok"
+                    finished += work[number]
+                spent = time.perf_counter() - began
+                left_s = spent * (wanted - finished) / finished if finished else None
+                on_progress(Progress(len(cells), len(cells) - len(left) - failed, failed, len(running), left_s))
     known = read_records(directory, len(study.cells))
     if options.part is None:
         write_tables(directory, study.axes, study.cells, known)
     return summary_of(directory, cells, known) | {"ran": len(todo) - len(left), "wall_s": time.perf_counter() - began}
+
+
+def events_of(
+    job: Job, cells: list[Cell], work: dict[int, float], options: Options, stop: Callable[[], bool]
+) -> Generator[Event, None, None]:
+    """What happens while the cells are run, wherever they are to be."""
+    if not cells:
+        return
+    size = min(options.processes or processors(), len(cells))
+    cut = partial(bundles_of, cells, work)
+    yield from on_processes(job, cut, size, stop) if options.dask is None else on_dask(job, cut, options.dask, size, stop)
 
 
 def summary_of(directory: Path, cells: Iterable[Cell], known: dict[int, dict[str, Any]]) -> dict[str, Any]:
@@ -112,7 +119,9 @@ def merge(study: Study, directory: Path) -> dict[str, Any]:
 
 def work_of(study: Study) -> dict[int, float]:
     """Steps of each cell: what its time goes with."""
-    return {cell.number: study.steps(cell) for cell in study.cells}
+    first = {cell.kind: cell for cell in reversed(study.cells)}
+    steps = {kind: study.steps(cell) for kind, cell in first.items()}
+    return {cell.number: steps[cell.kind] for cell in study.cells}
 
 
 def part_of(cells: list[Cell], work: dict[int, float], part: tuple[int, int] | None) -> list[Cell]:
@@ -130,8 +139,7 @@ def estimate(study: Study, cells: list[Cell], workers: int) -> dict[str, Any]:
     kinds: dict[str, tuple[float, float]] = {}  # us a step, s of set-up
     rows = []
     for cell in cells:
-        kind = json.dumps([value for axis, value in cell.changes.items() if axis != "seed"])
-        if kind not in kinds:
+        if cell.kind not in kinds:
             scenario = study.scenario(cell)
             prepared(scenario, study.source, 1)  # compiles
             began = time.perf_counter()
@@ -144,11 +152,11 @@ def estimate(study: Study, cells: list[Cell], workers: int) -> dict[str, Any]:
                 simulation.advance(steps)
                 took = time.perf_counter() - began
             rows_s = 1e-3 * scenario.output.energies / 4  # of the energy log
-            kinds[kind] = 1e6 * took / steps, set_up + rows_s
-        us, set_up = kinds[kind]
+            kinds[cell.kind] = 1e6 * took / steps, set_up + rows_s
+        us, set_up = kinds[cell.kind]
         steps_in_all = study.steps(cell)
         seconds = 1e-6 * us * steps_in_all + set_up
-        rows.append({"cell": cell.number, "steps": round(steps_in_all), "us_per_step": us, "estimated_s": seconds})
+        rows.append({"cell": cell.number, "steps": steps_in_all, "us_per_step": us, "estimated_s": seconds})
     total = sum(row["estimated_s"] for row in rows)
     return {"cells": rows, "cpu_s": total, "workers": workers, "estimated_s": max(total / workers, max_of(rows))}
 

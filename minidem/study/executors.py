@@ -1,7 +1,7 @@
 """Where the cells of a study are run: processes on this machine, or a Dask cluster.
 
-An executor takes bundles of cells and yields what happens: ("started", number of the cell) and ("done", record). A run is
-the same on all of them, so the results are, too.
+An executor takes a function that cuts the cells into bundles for so many workers, and yields what happens: ("started",
+number of the cell) and ("done", record). A run is the same on all of them, so the results are, too.
 """
 
 import multiprocessing
@@ -11,16 +11,17 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from ..errors import InputError
+from ..errors import InputError, WriteError
 from .cells import Job, run_bundle, run_cell
 from .plan import Cell
 from .records import Record
 
 Event = tuple[str, Any]
+Cut = Callable[[int], Iterator[list[Cell]]]
 MOST_DEATHS = 2  # of workers that were running the same cell: then it is to blame
 
 
@@ -31,12 +32,25 @@ def processors() -> int:
         return os.cpu_count() or 1
 
 
+@contextmanager
+def deaf_children() -> Iterator[None]:
+    """Processes started here never hear Ctrl-C, which goes to all of a terminal: their parent ends them."""
+    if not hasattr(signal, "pthread_sigmask"):  # not on every system
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 # --- processes ----------------------------------------------------------------------------------------------
 
 
-def on_processes(job: Job, bundles: Iterator[list[Cell]], size: int, stop: Callable[[], bool]) -> Iterator[Event]:
+def on_processes(job: Job, cut: Cut, size: int, stop: Callable[[], bool]) -> Iterator[Event]:
     """Run the bundles on `size` processes. A worker that dies is replaced; what it had not finished is run again."""
-    waiting = deque(bundles)
+    waiting = deque(cut(size))
     deaths: dict[int, int] = {}
     crew: list[Worker] = []
     try:
@@ -51,10 +65,12 @@ def on_processes(job: Job, bundles: Iterator[list[Cell]], size: int, stop: Calla
             for worker in crew:
                 if worker.connection in ready:
                     event = worker.event()
+                    if event is not None and event[0] == "unwritable":
+                        raise WriteError(event[1])
                     if event is not None:
                         yield event
                         continue
-                    worker.alive = False  # the first of its cells is the one it was running
+                    worker.end()  # the first of its cells is the one it was running
                     number = worker.cells[0].number if worker.cells else -1
                     deaths[number] = deaths.get(number, 0) + 1
                     if worker.cells and deaths[number] >= MOST_DEATHS:
@@ -80,7 +96,8 @@ class Worker:
         context = multiprocessing.get_context("spawn")  # a fork would take over locks of other threads
         self.connection, theirs = context.Pipe()
         self.process = context.Process(target=work, args=(theirs, job, os.getpid()), daemon=True)
-        self.process.start()
+        with deaf_children():
+            self.process.start()
         theirs.close()
         self.cells: list[Cell] = []
         self.alive = True
@@ -95,32 +112,36 @@ class Worker:
         try:
             kind, what = self.connection.recv()
         except (EOFError, OSError):
+            self.process.join(5)  # until it is gone for others, too
             return None
         if kind == "done":
             self.cells = self.cells[1:]
         return kind, what
 
     def exit(self) -> str:
-        self.process.join(5)
         code = self.process.exitcode
         return signal.Signals(-code).name if code is not None and code < 0 else f"exit code {code}"
 
     def end(self) -> None:
-        self.process.terminate()
-        self.process.join(5)
+        self.alive = False
+        self.process.kill()
+        self.process.join()
         self.connection.close()
 
 
 def work(connection: Connection, job: Job, parent: int) -> None:
     """The life of a worker: bundles in, events out, until its parent is gone."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to all processes of a terminal; the parent ends this one
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     threading.Thread(target=end_with, args=(parent,), daemon=True).start()
     with suppress(EOFError, OSError):
         while True:
             for cell in connection.recv():
                 connection.send(("started", cell.number))
-                connection.send(("done", run_cell(job, cell)))
+                try:
+                    connection.send(("done", run_cell(job, cell)))
+                except WriteError as error:
+                    connection.send(("unwritable", str(error)))
 
 
 def end_with(parent: int) -> None:
@@ -133,41 +154,45 @@ def end_with(parent: int) -> None:
 # --- Dask ---------------------------------------------------------------------------------------------------
 
 
-def on_dask(job: Job, bundles: Iterator[list[Cell]], address: str, size: int, stop: Callable[[], bool]) -> Iterator[Event]:
+def on_dask(job: Job, cut: Cut, address: str, size: int, stop: Callable[[], bool]) -> Iterator[Event]:
     """Run the bundles on the cluster at an address, or on one of `size` local workers ("local")."""
     try:
-        from distributed import Client, LocalCluster, wait
+        from distributed import CancelledError, Client, LocalCluster, wait
         from distributed.scheduler import KilledWorker
     except ImportError:
         raise InputError("--dask: needs the package distributed; pip install 'minidem[cluster]'") from None
-    local = LocalCluster(n_workers=size, threads_per_worker=1, dashboard_address=None) if address == "local" else None
-    try:
+    with ExitStack() as open_:
+        cluster: Any = address
+        if address == "local":
+            with deaf_children():
+                cluster = open_.enter_context(
+                    LocalCluster(n_workers=size, threads_per_worker=1, dashboard_address=None, silence_logs=QUIET)
+                )
         try:
-            client = Client(local or address, timeout=20)
+            client = open_.enter_context(Client(cluster, timeout=20))
         except (OSError, ValueError, TypeError) as error:
             raise InputError(f"--dask {address}: no cluster answers there ({error}); start one, or give local") from None
-        waiting: dict[Any, list[Cell]] = {}
-        for order, bundle in enumerate(bundles):
-            future = client.submit(run_bundle, job, bundle, pure=False, priority=-order, retries=0)
-            waiting[future] = bundle
+        bundles = enumerate(cut(sum(client.nthreads().values()) or size))
+        waiting = {
+            client.submit(run_bundle, job, bundle, pure=False, priority=-k): bundle for k, bundle in enumerate(bundles)
+        }
         while waiting and not stop():
-            with suppress(TimeoutError):
-                wait(list(waiting), timeout=0.5, return_when="FIRST_COMPLETED")
-            for future in [future for future in waiting if future.done()]:
-                bundle = waiting.pop(future)
-                try:
-                    yield from (("done", record) for record in future.result())
-                except KilledWorker:
-                    if len(bundle) > 1:  # one of them is to blame: run them one by one
-                        again = {client.submit(run_bundle, job, [cell], pure=False): [cell] for cell in bundle}
-                        waiting |= again
-                    else:
-                        yield "done", dead(bundle[0], "the Dask workers that ran it died")
-                except Exception as error:  # of Dask or of the network
-                    yield from (("done", dead(cell, f"{type(error).__name__}: {error}")) for cell in bundle)
-        for future in waiting:
-            future.cancel()
-        client.close()
-    finally:
-        if local is not None:
-            local.close()
+            try:
+                with suppress(TimeoutError):
+                    wait(list(waiting), timeout=0.5, return_when="FIRST_COMPLETED")
+                for future in [future for future in waiting if future.done()]:
+                    bundle = waiting.pop(future)
+                    try:
+                        records = future.result()
+                    except KilledWorker:
+                        if len(bundle) > 1:  # one of them is to blame: run them one by one
+                            waiting |= {client.submit(run_bundle, job, [cell], pure=False): [cell] for cell in bundle}
+                            continue
+                        records = [dead(bundle[0], "the Dask workers that ran it died")]
+                    yield from (("done", record) for record in records)
+            except CancelledError:
+                raise WriteError(f"--dask {address}: the cluster is gone; start it again and go on with --resume") from None
+        client.cancel(list(waiting))
+
+
+QUIET = 50  # logging.CRITICAL: Dask tells much about workers that are lost

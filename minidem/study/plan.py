@@ -5,16 +5,17 @@ import hashlib
 import itertools
 import json
 import math
+import os
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from ..errors import InputError, ScenarioError, nearest
-from ..scenario import Scenario, load, read_text
+from ..scenario import ClumpSpec, Scenario, load, read_text
 
 SHORT = {"dt": "time.dt", "integrator": "integrator.rotation"}  # what studies are mostly about goes by short names
 KEYS = ("schema", "name", "scenario", "keep", "set", "axes", "cell")
@@ -35,6 +36,11 @@ class Cell:
     def label(self) -> str:
         return " ".join(f"{axis}={value}" for axis, value in self.changes.items())
 
+    @property
+    def kind(self) -> str:
+        """The same for cells that differ in the seed alone."""
+        return json.dumps({axis: value for axis, value in self.changes.items() if axis != "seed"}, default=str)
+
 
 @dataclass(frozen=True)
 class Study:
@@ -45,14 +51,16 @@ class Study:
     keep: str = "records"  # or "runs": each cell's run directory, too
     source: str = "study"  # the file, in messages
     text: str = ""  # of the file
+    directory: str = "."  # of the file
 
     @cached_property
     def identity(self) -> dict[str, Any]:
         """All that the results depend on, and nothing else."""
-        files = sorted(clump.file for clump in self.base.clump.values() if clump.file is not None)
         scenario = self.base.to_toml()
-        for file in files:  # wherever it is on this machine, what matters is what it says
-            scenario = scenario.replace(json.dumps(file), f'"sha256 {hashlib.sha256(Path(file).read_bytes()).hexdigest()}"')
+        for clump in self.base.clump.values():
+            if clump.file is not None:  # wherever it is on this machine, what matters is what it says
+                scenario = scenario.replace(json.dumps(clump.file, ensure_ascii=False), f'"{_digest(clump.file)}"')
+        files = {value for cell in self.cells for axis, value in cell.changes.items() if _names_file(axis)}
         return {
             "minidem": version("minidem"),
             "name": self.name,
@@ -60,34 +68,36 @@ class Study:
             "scenario": scenario.splitlines(),
             "axes": list(self.axes),
             "cells": [list(cell.changes.values()) for cell in self.cells],
+            "files": {file: _digest(os.path.join(self.directory, file)) for file in sorted(files)},
         }
 
     def scenario(self, cell: Cell) -> Scenario:
-        return changed(self.base, cell.changes, self.keep)
+        return changed(self.base, cell.changes, self.keep, self.directory)
 
-    def steps(self, cell: Cell) -> float:
-        """About how many the cell takes."""
+    def steps(self, cell: Cell) -> int:
+        """How many the cell takes."""
         scenario = self.scenario(cell)
-        dt = scenario.time.dt
-        return scenario.time.end / (dt if isinstance(dt, float) else scenario.dt_seconds(self._spheres))
-
-    @cached_property
-    def _spheres(self) -> dict[str, Any]:
-        return {name: self.base.clump[name].sphere_rows() for name in self.base.used_clumps}
+        used = scenario.used_clumps if isinstance(scenario.time.dt, str) else []
+        return scenario.steps(scenario.dt_seconds({name: _sphere_rows(scenario.clump[name]) for name in used}))
 
     def chosen(self, only: list[str]) -> list[Cell]:
         """The cells that fit all of "axis=value" (of one axis: any of them), or whose numbers are given."""
+        hint = f"minidem study {self.source} --list shows them"
         numbers, wanted = set(), dict[str, set[str]]()
         for text in only:
             axis, equals, value = text.partition("=")
             axis = SHORT.get(axis.strip(), axis.strip())
             if not equals and text.strip().isdecimal():
                 numbers.add(int(text))
+                if int(text) >= len(self.cells):
+                    raise InputError(f"--only {text}: no such cell; {hint}")
             elif not equals or axis not in self.axes:
                 valid = ", ".join((*self.axes, *(short for short, key in SHORT.items() if key in self.axes)))
                 raise InputError(f"--only {text}: must be AXIS=VALUE or the number of a cell; axes: {valid}")
             else:
                 wanted.setdefault(axis, set()).add(value.strip())
+                if not any(_same(cell.changes[axis], value.strip()) for cell in self.cells):
+                    raise InputError(f"--only {text}: no cell has this value; {hint}")
         cells = [
             cell
             for cell in self.cells
@@ -95,13 +105,32 @@ class Study:
             and all(any(_same(cell.changes[axis], value) for value in values) for axis, values in wanted.items())
         ]
         if not cells:
-            raise InputError(f"--only {' '.join(only)}: no cell fits; minidem study {self.source} --list shows them")
+            raise InputError(f"--only {' '.join(only)}: no cell fits; {hint}")
         return cells
 
 
-def changed(base: Scenario, changes: Mapping[str, Any], keep: str) -> Scenario:
+def changed(base: Scenario, changes: Mapping[str, Any], keep: str, directory: str) -> Scenario:
     """The scenario of a cell. Where no run is kept, no frames are recorded but the last."""
-    return base.with_changes({**changes, **({} if keep == "runs" else {"output.frames": 1})})
+    return base.with_changes({**_located(changes, directory), **({} if keep == "runs" else {"output.frames": 1})})
+
+
+def _located(changes: Mapping[str, Any], directory: str) -> Changes:
+    """With files of clumps where the study file means them to be."""
+    return {
+        key: os.path.join(directory, value) if _names_file(key) and isinstance(value, str) else value
+        for key, value in changes.items()
+    }
+
+
+def _names_file(key: str) -> bool:
+    return key.startswith("clump.") and key.endswith(".file")
+
+
+def _digest(file: str) -> str:
+    return f"sha256 {hashlib.sha256(Path(file).read_bytes()).hexdigest()}"
+
+
+_sphere_rows = cache(ClumpSpec.sphere_rows)
 
 
 def _same(value: Any, text: str) -> bool:
@@ -123,57 +152,77 @@ def parse_study(text: str, source: str = "study", directory: str | Path = ".") -
         data = tomllib.loads(text.removeprefix("\ufeff"))
     except (ValueError, RecursionError) as error:
         raise ScenarioError([f"{source}: not valid TOML: {error}"]) from None
-    errors = []
+    errors: list[str] = []
     for key in data:
         if key not in KEYS:
             meant = nearest(key, KEYS)
             hint = f'did you mean "{meant}"?' if meant else f"valid keys: {', '.join(KEYS)}"
-            errors.append(f"{key}: unknown key; {hint}")
+            errors.append(f"{source}: {key}: unknown key; {hint}")
     if data.get("schema", 1) != 1:
-        errors.append(f"schema: must be 1, got {data['schema']}")
+        errors.append(f"{source}: schema: must be 1, got {data['schema']}")
     keep = data.get("keep", "records")
     if keep not in ("records", "runs"):
-        errors.append(f'keep: must be "records" (one table) or "runs" (each run\'s directory, too), got {keep!r}')
-    if errors:
-        raise ScenarioError([f"{source}: {error}" for error in errors])
-    base = _base(data, source, Path(directory))
+        rule = 'must be "records" (one table) or "runs" (each run\'s directory, too)'
+        errors.append(f"{source}: keep: {rule}, got {keep!r}")
     name = data.get("name", Path(source).stem)
-    try:
-        base = base.with_changes({"name": name})
-    except ScenarioError as error:
-        raise ScenarioError([line.replace(f"{base.name}:", f"{source}:", 1) for line in error.errors]) from None
-    axes, cells = _cells(data, source)
-    study = Study(name, base, axes, cells, keep, source, text)
+    directory = os.path.abspath(directory)
+
+    def found(part: Callable[..., Any], *arguments: Any) -> Any:
+        try:
+            return part(data, source, *arguments)
+        except InputError as error:
+            errors.extend(str(error).splitlines())
+        except RecursionError:
+            errors.append(f"{source}: tables and lists are nested too deeply")
+
+    base, (axes, cells) = found(_base, name, directory), found(_cells) or ((), ())
+    if errors:
+        raise ScenarioError(errors)
+    study = Study(name, base, axes, cells, keep, source, text, directory)
     _check_cells(study)
     return study
 
 
-def _base(data: Mapping[str, Any], source: str, directory: Path) -> Scenario:
+def _base(data: Mapping[str, Any], source: str, name: Any, directory: str) -> Scenario:
     file = data.get("scenario")
     if not isinstance(file, str):
         remedy = 'give the file of the base scenario, as in scenario = "../chess.toml"'
         raise ScenarioError([f"{source}: scenario: {'required, but missing' if file is None else 'must be text'}; {remedy}"])
-    base = load(directory / file)
     changes = data.get("set", {})
     if not isinstance(changes, dict):
         raise ScenarioError([f'{source}: set: must be a table of scenario keys, as in [set] and "time.end" = 0.1'])
+    place, base = "scenario", None
     try:
-        return base.with_changes(_flat(changes))
+        base = load(Path(directory, file))
+        place = "set"
+        base = base.with_changes(_located(_flat(changes), directory))
+        place = ""
+        return base.with_changes({"name": name})
     except InputError as error:
-        raise _named(error, base.name, f"{source}: set") from None
+        raise _named(error, base.name if base else "", f"{source}: {place}".removesuffix(": ")) from None
 
 
-def _flat(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+def _flat(table: Mapping[str, Any], is_value: Callable[[Mapping[str, Any]], bool] = lambda table: False) -> Changes:
     """{"time.end": 1} of {"time": {"end": 1}} and of itself, with short names made long."""
-    flat = {}
+    flat: Changes = {}
+
+    def add(path: str, value: Any) -> None:
+        if isinstance(value, dict) and not is_value(value):
+            for key, inner in value.items():
+                add(f"{path}.{key}", inner)
+        elif path in flat:
+            raise InputError(f"{path}: is given twice; leave one of them out")
+        else:
+            flat[path] = value
+
     for key, value in table.items():
-        path = prefix + SHORT.get(key, key) if not prefix else prefix + key
-        flat.update(_flat(value, path + ".") if isinstance(value, dict) and not _is_range(value) else {path: value})
+        add(SHORT.get(key, key), value)
     return flat
 
 
 def _is_range(value: Mapping[str, Any]) -> bool:
-    return "count" in value and ("from" in value or "first" in value)
+    """Or meant to be one: axes have nothing else but lists."""
+    return not any(isinstance(inner, list | dict) for inner in value.values())
 
 
 def _named(error: InputError, name: str, place: str) -> InputError:
@@ -190,7 +239,10 @@ def _cells(data: Mapping[str, Any], source: str) -> tuple[tuple[str, ...], tuple
     if rows is not None:
         if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) and row for row in rows):
             raise ScenarioError([f"{source}: cell: must be tables of scenario keys, each written [[cell]]"])
-        changes = [_flat(row) for row in rows]
+        try:
+            changes = [_flat(row) for row in rows]
+        except InputError as error:
+            raise _named(error, "", f"{source}: cell") from None
         axes = tuple(changes[0])
         for k, row in enumerate(changes):
             if set(row) != set(axes):
@@ -198,11 +250,15 @@ def _cells(data: Mapping[str, Any], source: str) -> tuple[tuple[str, ...], tuple
         return axes, tuple(Cell(k, {axis: row[axis] for axis in axes}) for k, row in enumerate(changes))
     if not isinstance(grid, dict) or not grid:
         raise ScenarioError([f"{source}: axes: must be a table of scenario keys with {RANGE}"])
+    try:
+        given = _flat(grid, _is_range)
+    except InputError as error:
+        raise _named(error, "", f"{source}: axes") from None
     values, errors = {}, []
-    for axis, given in _flat(grid).items():
+    for axis in given:
         try:
-            values[axis] = list(_values(given))
-        except (ValueError, TypeError, KeyError) as error:
+            values[axis] = _once(list(_values(given[axis])))
+        except (ValueError, OverflowError) as error:
             errors.append(f"{source}: axes.{axis}: {error}")
     if errors:
         raise ScenarioError(errors)
@@ -212,20 +268,27 @@ def _cells(data: Mapping[str, Any], source: str) -> tuple[tuple[str, ...], tuple
     return tuple(values), tuple(Cell(k, dict(zip(values, row, strict=True))) for k, row in enumerate(combinations))
 
 
+def _once(values: list[Any]) -> list[Any]:
+    seen = set()
+    for value in values:
+        key = value if isinstance(value, int | float | str) else repr(value)
+        if key in seen:
+            raise ValueError(f"must have every value once, got {value!r} twice")
+        seen.add(key)
+    return values
+
+
 def _values(given: Any) -> Iterator[Any]:
     if isinstance(given, list):
         if not given:
             raise ValueError("must not be empty; give at least one value")
-        for k, value in enumerate(given):
-            if value in given[:k]:
-                raise ValueError(f"must have every value once, got {value!r} twice")
         return iter(given)
-    if not isinstance(given, dict):
+    if not isinstance(given, dict) or "count" not in given:
         raise ValueError(f"must be {RANGE}, got {given!r}")
     count = given["count"]
     if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= MAX_CELLS:
         raise ValueError(f"count must be a whole number from 1 to {MAX_CELLS}, got {count!r}")
-    if set(given) == {"first", "count"} and isinstance(given["first"], int):
+    if set(given) == {"first", "count"} and type(given["first"]) is int:
         return iter(range(given["first"], given["first"] + count))
     ends, spacing = [given.get("from"), given.get("to")], given.get("spacing", "linear")
     numbers = all(isinstance(end, int | float) and not isinstance(end, bool) and math.isfinite(end) for end in ends)
@@ -248,17 +311,20 @@ def _between(low: float, high: float, count: int, log: bool) -> Iterator[float]:
 
 def _check_cells(study: Study) -> None:
     """The scenarios of all cells, of those that differ in the seed alone only the first; and all seeds."""
-    seen = set()
+    seen: set[str] = set()
+    wrong: dict[str, str] = {}  # what: label of the first cell
     for cell in study.cells:
-        rest = tuple(json.dumps(value) for axis, value in cell.changes.items() if axis != "seed")
-        seed = cell.changes.get("seed")
-        if rest in seen and seed in seen:
+        kind, seed = cell.kind, f"seed {cell.changes.get('seed')!r}"
+        if kind in seen and seed in seen:
             continue
-        seen |= {rest, seed}
+        seen |= {kind, seed}
         try:
-            study.scenario(cell)
-        except InputError as error:
-            raise _named(error, study.base.name, f"{study.source}: cell {cell.label}") from None
+            study.steps(cell)
+        except (InputError, RecursionError) as error:
+            for line in str(error).splitlines():
+                wrong.setdefault(line.removeprefix(f"{study.base.name}: "), cell.label)
+    if wrong:
+        raise ScenarioError([f"{study.source}: cell {label}: {what}" for what, label in wrong.items()])
 
 
 def difference(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:

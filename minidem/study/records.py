@@ -5,11 +5,15 @@ writer was killed does not count: that cell is run again.
 """
 
 import csv
+import errno
+import io
 import json
 import os
+import shutil
+import uuid
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, BinaryIO
 
 from ..errors import InputError, WriteError
 from .plan import Cell, Study, difference
@@ -44,14 +48,16 @@ def prepare_directory(directory: Path, study: Study, overwrite: bool = False) ->
     try:
         directory.mkdir(parents=True, exist_ok=True)
         found = sorted(path.name for path in directory.iterdir())
-        if found and "study.json" not in found:
-            raise InputError(f"{directory}: holds other files ({', '.join(found[:3])}); give an empty directory with --out")
+        other = [name for name in found if name not in FILES and not name.endswith(".new")]
+        if other and "study.json" not in found:
+            raise InputError(f"{directory}: holds other files ({', '.join(other[:3])}); give an empty directory with --out")
         if found and overwrite:
             for path in record_files(directory):
                 with exclusive(path):
                     path.unlink()
             for name in FILES:
                 (directory / name).unlink(missing_ok=True)
+            shutil.rmtree(directory / "runs", ignore_errors=True)
         if (directory / "study.json").exists():
             check_identity(directory, study)
             return
@@ -84,7 +90,7 @@ def cells_of(identity: Mapping[str, Any]) -> list[Cell]:
     return [Cell(k, dict(zip(identity["axes"], values, strict=True))) for k, values in enumerate(identity["cells"])]
 
 
-def lock(file: TextIO) -> None:
+def lock(file: BinaryIO) -> None:
     """Raises OSError if another process has the lock; it goes with the process, however that ends."""
     try:
         import fcntl
@@ -98,16 +104,19 @@ class exclusive:
 
     def __init__(self, path: Path):
         self.path = path
-        self.file: TextIO
+        self.file: BinaryIO
 
-    def __enter__(self) -> TextIO:
-        self.file = open(self.path, "a+", encoding="utf-8")
+    def __enter__(self) -> Any:
+        try:
+            self.file = open(self.path, "ab+", buffering=0)
+        except OSError as error:
+            raise InputError(f"{self.path}: cannot be written ({error.strerror}); give another --out") from None
         try:
             lock(self.file)
         except OSError:
             self.file.close()
             raise InputError(f"{self.path}: another process is running this study; wait for it or stop it") from None
-        return self.file
+        return self
 
     def __exit__(self, *_: object) -> None:
         self.file.close()
@@ -116,21 +125,17 @@ class exclusive:
 class Records(exclusive):
     """Appends the records of one process to a file, each safely on the disk before the next run counts."""
 
-    def __enter__(self) -> "Records":  # type: ignore[override]
+    def __enter__(self) -> Any:
         super().__enter__()
-        self.file.seek(0)
-        whole = 0
-        for line in self.file:
-            if not line.endswith("\n"):
-                break
-            whole += len(line.encode())
-        os.truncate(self.path, whole)  # a line cut short
+        text = self.path.read_bytes()
+        os.truncate(self.path, text.rfind(b"\n") + 1)  # without a line cut short
         return self
 
     def add(self, record: Record) -> None:
+        line = (json.dumps(record) + "\n").encode()
         try:
-            self.file.write(json.dumps(record) + "\n")
-            self.file.flush()
+            if self.file.write(line) < len(line):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             os.fsync(self.file.fileno())
         except OSError as error:
             remedy = "make room and go on with --resume"
@@ -145,7 +150,7 @@ def read_records(directory: Path, cells: int) -> dict[int, Record]:
     """The record of each cell that has one: of several the last that is there, but what was done stays done."""
     records: dict[int, Record] = {}
     for path in record_files(directory):
-        with open(path, encoding="utf-8") as file:
+        with open(path, encoding="utf-8", errors="replace") as file:
             for number, line in enumerate(file, 1):
                 if not line.endswith("\n"):  # being written, or cut short
                     continue
@@ -180,13 +185,10 @@ def write_tables(directory: Path, axes: Iterable[str], cells: Iterable[Cell], re
         ("table.csv", ["cell", *axes, *RESULTS], results),
         ("timing.csv", ["cell", *TIMING], timing),
     ):
-        new = directory / f"{name}.new"
+        text = io.StringIO(newline="")
+        csv.writer(text).writerows([header, *rows])
         try:
-            with open(new, "w", newline="", encoding="utf-8") as file:
-                writer = csv.writer(file)
-                writer.writerow(header)
-                writer.writerows(rows)
-            os.replace(new, directory / name)
+            write_whole(directory / name, text.getvalue())
         except OSError as error:
             raise WriteError(f"{directory / name}: cannot be written ({error.strerror}); the records are safe") from None
 
@@ -196,6 +198,10 @@ def written(value: Any) -> Any:
 
 
 def write_whole(path: Path, text: str) -> None:
-    new = path.with_name(path.name + ".new")
-    new.write_bytes(text.encode())
-    os.replace(new, path)
+    """All of it or nothing, also where several processes do the same."""
+    new = path.with_name(f"{path.name}.{uuid.uuid4().hex}.new")
+    try:
+        new.write_bytes(text.encode())
+        os.replace(new, path)
+    finally:
+        new.unlink(missing_ok=True)

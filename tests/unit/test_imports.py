@@ -96,6 +96,13 @@ def test_pictures_come_from_files(name):
     assert seen == set()
 
 
+def test_figures_come_from_files():
+    """They name integrators, and know scenarios, which fit clumps; but they build and run nothing."""
+    seen = {name for name in reached_from("minidem.plots") if is_in(name, "simulation", "model", "placement", "recorder")}
+    assert seen == set()
+    assert {name for name in IMPORTS["minidem.plots"] if is_in(name, "core")} == {"minidem.core.rotation.registry"}
+
+
 def test_scenarios_know_nothing_of_what_becomes_of_them():
     later = {name for name in reached_from("minidem.scenario") if is_in(name, "simulation", "model", "recorder", "cli")}
     assert later == set()
@@ -132,6 +139,7 @@ def test_no_cycles():
         ("minidem.core.rotation.registry", {"numpy", "numba", "scipy", "h5py", "pyvista", "matplotlib", "dask"}),
         # files are read without compiling
         ("minidem.render", {"numba", "scipy", "pyvista", "vtkmodules", "matplotlib", "dask"}),
+        ("minidem.plots", {"numba", "scipy", "pyvista", "vtkmodules", "dask"}),
         # single bodies too
         ("minidem.rotor", {"h5py", "pyvista", "vtkmodules", "matplotlib", "pydantic", "typer"}),
         # and a run draws nothing
