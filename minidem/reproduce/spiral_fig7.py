@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from ..figures import log_log, new_figure, style_of
+from ..plots import study_figure
 from ..study.plan import Study
 from ._studies import DT, INTEGRATOR, Failed, Row, Studies, account, deviation, done, study_of, varied
 from .outcome import Comparison, Outcome
@@ -18,7 +18,6 @@ TITLE = "SPIRAL paper, Fig. 7: energy deviation of the chess box against the ste
 FILES = ("spiral-fig7", "spiral-fig7-others")
 QUICK_DT = (1.61e-6, 2.80e-6, 4.85e-6, 8.41e-6)  # s
 QUICK_SEEDS = 4
-TOP_TICKS = (0.1, 0.2, 0.5, 1, 2, 5, 10)
 LEVEL = 0.0068  # %, "the horizontal dotted line in Fig. 7"
 STEP, STEP_FINCHAM = 4.85e-6, 3.1e-7  # s, which give it with SPIRAL and Omelyan's scheme, and with Fincham's
 ORDERS = {"fincham-yade": "second order", "omelyan": "third order", "spiral": "third order"}
@@ -104,37 +103,16 @@ def compared(points: Sequence[Point]) -> list[Comparison]:
 
 
 def drawn(points: Sequence[Point]) -> Figure:
-    figure, axis = new_figure(width=6.4, height=4.8)
-    rayleigh = points[0].rayleigh
-    for name, line in by_integrator(points).items():
-        style = style_of(name)
-        dt, mean, error = (np.array([getattr(p, key) for p in line]) for key in ("dt", "mean", "standard_error"))
-        for point in line:
-            some = point.deviations
-            axis.plot([point.dt] * len(some), some, ".", color=style["color"], alpha=0.35, markersize=4, markeredgewidth=0)
-        look = {"linewidth": 1.4, "zorder": 3} if name in ORDERS else {"linewidth": 0.8}  # the paper's in front
-        axis.errorbar(dt, mean, np.nan_to_num(error), capsize=2, markersize=4, **look, **style)
-    for name, order, shift in (("fincham-yade", 1, 2.5), ("spiral", 2, 0.3)):
-        if beside := by_integrator(points).get(name):
-            guide(axis, beside, order, shift)
-    axis.axhline(LEVEL, color="black", linestyle=":", linewidth=1, label=f"{LEVEL} % (paper)")
-    axis.axvline(rayleigh, color="black", linestyle="--", linewidth=1, label="Rayleigh time")
-    log_log(axis, "time step (s)", "energy deviation (%)")
-    top = axis.secondary_xaxis("top", functions=(lambda dt: dt / rayleigh, lambda part: part * rayleigh))
-    top.set(xlabel="time step / Rayleigh time", xticks=TOP_TICKS, xticklabels=[f"{tick:g}" for tick in TOP_TICKS])
-    top.minorticks_off()
-    figure.legend(loc="outside right upper", fontsize=8)
+    lines = {
+        name: ([point.dt for point in line], [point.deviations.tolist() for point in line])
+        for name, line in by_integrator(points).items()
+    }
+    figure = study_figure(lines, y_label="energy deviation (%)", rayleigh=points[0].rayleigh)
+    axis = figure.axes[0]
+    axis.axhline(LEVEL, color="0.3", linestyle=":", linewidth=1)
+    mark = {"ha": "right", "va": "bottom", "fontsize": 8, "color": "0.3"}
+    axis.text(0.99, LEVEL, f"{LEVEL} % (paper)", transform=axis.get_yaxis_transform(), **mark)
     return figure
-
-
-def guide(axis: Any, line: Sequence[Point], order: int, shift: float) -> None:
-    """A straight line of the slope `order` beside a scheme's points."""
-    dt = np.array([line[0].dt, line[-1].dt])
-    middle = np.exp(np.mean(np.log([p.dt for p in line]))), np.exp(np.mean(np.log([p.mean for p in line])))
-    height = shift * middle[1] * (dt / middle[0]) ** order
-    axis.plot(dt, height, color="grey", linewidth=0.8)
-    place = {"xytext": (0, 5 if shift > 1 else -12), "textcoords": "offset points", "ha": "right"}
-    axis.annotate(f"order {order}", (dt[1], height[1]), fontsize=8, color="grey", **place)
 
 
 def reproduce(quick: bool, studies: Studies) -> Outcome:
