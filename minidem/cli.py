@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .simulation import Progress
     from .study.conduct import Progress as StudyProgress
     from .study.plan import Cell, Study
+    from .trajectory import Trajectory
 
 app = typer.Typer(
     add_completion=False,
@@ -572,16 +573,55 @@ def brief(value: float | None) -> str:
 
 @app.command()
 def view(
-    run_dir: Annotated[Path, typer.Argument(metavar="RUN", help="A run directory.", show_default=False)],
-    frame: Annotated[int, typer.Option("--frame", metavar="N", help="Which frame; -1 is the last.")] = 0,
+    run_dir: Annotated[
+        Path, typer.Argument(metavar="RUN", help="A run directory, or a scenario to see its start.", show_default=False)
+    ],
+    frame: Annotated[int | None, typer.Option("--frame", metavar="N", help="Which frame; -1 is the last [0].")] = None,
+    time: Annotated[float | None, typer.Option("--time", metavar="T", help="The frame nearest to a time, s.")] = None,
+    colour: Annotated[
+        str, typer.Option("--colour", metavar="FIELD", help="species, body, speed, spin or energy.")
+    ] = "species",
+    spheres: Annotated[bool, typer.Option("--spheres", help="The spheres of chess pieces, not their surfaces.")] = False,
     screenshot: Annotated[
         Path | None, typer.Option("--screenshot", metavar="FILE.png", help="Write a picture, open no window.")
     ] = None,
+    size: Annotated[str, typer.Option("--size", metavar="WxH", help="Of the picture, pixels.")] = "1200x1000",
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an earlier picture.")] = False,
 ) -> None:
-    """Show one frame of a run."""
-    from .render import show_frame
+    """Show a run, or how a scenario starts: a window with a time slider, or a picture."""
+    from . import render
 
-    show_frame(run_dir, frame, screenshot)
+    if frame is not None and time is not None:
+        raise InputError("--time: give a frame or a time, not both")
+    if screenshot is not None:
+        render.check_picture(screenshot, overwrite)
+    render.check_colour(colour)
+    render.choose_window(interactive=screenshot is None)
+    with to_see(run_dir) as trajectory:
+        chosen = render.frame_at(trajectory, frame, time, str(run_dir))
+        if screenshot is not None:
+            render.picture(trajectory, chosen, screenshot, colour, spheres, pixels(size))
+        else:
+            render.Viewer(trajectory, chosen, colour, spheres).plotter.show()
+
+
+def to_see(run: Path) -> "Trajectory":
+    """The trajectory of a run, or the start of a scenario."""
+    if run.suffix == ".toml":
+        chosen, text = loaded(run, None, None)
+        from .simulation import initial_state
+
+        return initial_state(chosen, run.name, text)
+    from .trajectory import Trajectory
+
+    return Trajectory(run)
+
+
+def pixels(text: str) -> tuple[int, int]:
+    width, x, height = text.partition("x")
+    if x and width.isdecimal() and height.isdecimal() and 16 <= int(width) <= 8000 and 16 <= int(height) <= 8000:
+        return int(width), int(height)
+    raise InputError(f"--size {text}: must be WIDTHxHEIGHT in pixels, 16 to 8000 each, as in 1920x1080")
 
 
 def main() -> None:

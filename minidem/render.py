@@ -1,8 +1,10 @@
-"""Pictures of snapshots. Reads run directories only; never sees a kernel."""
+"""Pictures of snapshots. Reads trajectories only; never sees a kernel."""
 
 import ctypes.util
 import os
 import sys
+import tomllib
+from collections.abc import Callable, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -10,70 +12,419 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import InputError
-from .trajectory import Trajectory
+from . import quaternions
+from .errors import InputError, unknown_name
+from .trajectory import ClumpTemplate, Frame, Trajectory
+
+Array = NDArray[np.float64]
+Bytes = NDArray[np.uint8]
 
 # One colour a species, told apart also without colour vision (Okabe and Ito 2008).
 COLOURS = ("#E69F00", "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7", "#999999")
+IVORY, WALNUT = "#EAD8B1", "#5B3A24"  # a chess set
+SIZE = (1200, 1000)  # pixels
+FIELDS: dict[str, str] = {  # what bodies may be coloured by: the title of the scale, none for plain colours
+    "species": "",
+    "body": "",
+    "speed": "speed (m/s)",
+    "spin": "angular velocity (rad/s)",
+    "energy": "kinetic energy (J)",
+}
 
 
-def show_frame(run: str | PathLike[str], frame: int, screenshot: str | PathLike[str] | None = None) -> None:
-    """One frame of a run in a window, or as a picture without one."""
-    if screenshot is not None:
-        check_picture(screenshot)
-    choose_window(screenshot is None)
+# --- what is drawn ------------------------------------------------------------------------------------------
+
+
+class Balls:
+    """Spheres of many bodies: each is one point, drawn as a sphere by the shader, so that 100,000 take a second."""
+
+    def __init__(self, bodies: NDArray[np.int64], local: Array, radius: Array):
+        from pyvista import PolyData
+        from vtkmodules.vtkRenderingCore import vtkActor
+        from vtkmodules.vtkRenderingOpenGL2 import vtkOpenGLSphereMapper
+
+        self.bodies, self._local = bodies, local  # (s,) the body of each, (s, 3) relative to its centre of mass, m
+        self._data = PolyData(np.zeros((len(bodies), 3), np.float32))  # the mapper crashes on doubles
+        self._data["radius"] = radius.astype(np.float32)
+        mapper = vtkOpenGLSphereMapper()
+        mapper.SetInputData(self._data)
+        mapper.SetScaleArray("radius")
+        colour_directly(mapper)
+        self.actor = vtkActor()
+        self.actor.SetMapper(mapper)
+
+    def place(self, position: Array, orientation: Array, colour: Bytes) -> None:
+        """Of all bodies of the scene: (n, 3) m, (n, 4), (n, 3)."""
+        own = self.bodies
+        self._data.points = (position[own] + quaternions.rotated(orientation[own], self._local)).astype(np.float32)
+        self._data.point_data["colour"] = colour[own]
+
+    def body_at(self, point: int) -> int:
+        return int(self.bodies[point])
+
+
+class Surfaces:
+    """Bodies of one species, each a copy of a smooth surface."""
+
+    def __init__(self, bodies: NDArray[np.int64], points: Array, faces: NDArray[np.int64]):
+        from pyvista import PolyData
+        from vtkmodules.vtkRenderingCore import vtkActor, vtkPolyDataMapper
+
+        one = PolyData.from_regular_faces(points, faces)  # type: ignore[arg-type]
+        one = one.compute_normals(split_vertices=True, feature_angle=40.0)  # sharp edges stay sharp
+        self.bodies = bodies
+        self._points, self._normals = np.asarray(one.points, float), np.asarray(one.point_data["Normals"], float)
+        copies = [one.regular_faces + k * len(self._points) for k in range(len(bodies))]
+        self._data = PolyData.from_regular_faces(np.zeros((len(bodies) * len(self._points), 3)), np.vstack(copies))
+        mapper = vtkPolyDataMapper()
+        mapper.SetInputData(self._data)
+        colour_directly(mapper)
+        self.actor = vtkActor()
+        self.actor.SetMapper(mapper)
+
+    def place(self, position: Array, orientation: Array, colour: Bytes) -> None:
+        q = orientation[self.bodies][:, None]
+        turned = quaternions.rotated(q, self._points) + position[self.bodies][:, None]
+        self._data.points = turned.reshape(-1, 3)
+        self._data.point_data.active_normals = quaternions.rotated(q, self._normals).reshape(-1, 3).astype(np.float32)
+        self._data.point_data["colour"] = np.repeat(colour[self.bodies], len(self._points), axis=0)
+
+    def body_at(self, point: int) -> int:
+        return int(self.bodies[point // len(self._points)])
+
+
+def colour_directly(mapper: Any) -> None:
+    mapper.SetScalarModeToUsePointFieldData()
+    mapper.SelectColorArray("colour")
+    mapper.SetColorModeToDirectScalars()
+
+
+class Scene:
+    """The bodies of a run in a plotter, with its box; `show` moves them to where they are in a frame."""
+
+    def __init__(self, plotter: Any, trajectory: Trajectory, colour_by: str = "species", spheres: bool = False):
+        import pyvista
+
+        self.trajectory, self.plotter, self.colour_by = trajectory, plotter, colour_by
+        self.plain = plain_colours(trajectory)
+        self.range = (0.0, 1.0)
+        self._bar: Any = None
+        self.parts: list[Balls | Surfaces] = []
+        shapes = {} if spheres else chess_pieces(trajectory)
+        as_balls = [k for k in range(len(trajectory.clumps)) if k not in shapes]
+        loose = np.flatnonzero(np.isin(trajectory.species, as_balls))
+        if loose.size:
+            templates = [trajectory.clumps[k] for k in trajectory.species[loose]]
+            counts = [len(template.spheres) for template in templates]
+            local = np.concatenate([template.spheres[:, :3] - template.center for template in templates])
+            radius = np.concatenate([template.spheres[:, 3] for template in templates])
+            self.parts.append(Balls(np.repeat(loose, counts), local, radius))
+        for kind, (points, faces) in shapes.items():
+            bodies = np.flatnonzero(trajectory.species == kind)
+            if bodies.size:
+                self.parts.append(Surfaces(bodies, points - trajectory.clumps[kind].center, faces))
+        for part in self.parts:
+            part.actor.GetProperty().SetSpecular(0.35)
+            part.actor.GetProperty().SetSpecularPower(25.0)
+            part.actor.GetProperty().SetAmbient(0.12)
+            plotter.add_actor(part.actor, render=False, reset_camera=False)
+        plotter.set_background("white")
+        if trajectory.box is not None:
+            x, y, z = trajectory.box
+            edges = pyvista.Box((0, x, 0, y, 0, z)).extract_all_edges()
+            plotter.add_mesh(edges, color="#333333", line_width=2, lighting=False, reset_camera=False, render=False)
+            floor = pyvista.Plane(center=(x / 2, y / 2, -1e-3 * z), direction=(0, 0, 1), i_size=x, j_size=y)
+            plotter.add_mesh(floor, color="#F4F1EA", ambient=0.35, specular=0.0, reset_camera=False, render=False)
+
+    def show(self, frame: Frame) -> None:
+        values = field_of(self.trajectory, frame, self.colour_by)
+        colour = self.plain[self.colour_by] if values is None else scaled_colours(values, self.range)
+        for part in self.parts:
+            part.place(frame.position, frame.orientation, colour)
+
+    def use(self, colour_by: str, frames: Sequence[Frame]) -> None:
+        """Colour by a field, on a scale that fits these frames."""
+        import pyvista
+
+        self.colour_by = colour_by
+        values = [field_of(self.trajectory, frame, colour_by) for frame in frames]
+        if self._bar is not None:
+            self.plotter.remove_actor(self._bar, render=False)
+            self._bar = None
+        if values and values[0] is not None:
+            finite = np.concatenate([v[np.isfinite(v)] for v in values if v is not None])
+            low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
+            self.range = (low, high if high > low else low + 1.0)
+            table = pyvista.LookupTable("cividis", scalar_range=self.range)
+            from vtkmodules.vtkRenderingAnnotation import vtkScalarBarActor
+
+            self._bar = vtkScalarBarActor()
+            self._bar.SetLookupTable(table)
+            self._bar.SetTitle(FIELDS[colour_by])
+            self._bar.SetNumberOfLabels(5)
+            self._bar.SetPosition(0.87, 0.1)
+            self._bar.SetWidth(0.08)
+            self._bar.SetHeight(0.5)
+            self._bar.SetUnconstrainedFontSize(True)
+            for text in (self._bar.GetLabelTextProperty(), self._bar.GetTitleTextProperty()):
+                text.SetColor(0.1, 0.1, 0.1)
+                text.SetFontSize(18)
+                text.ItalicOff()
+                text.ShadowOff()
+            self.plotter.add_actor(self._bar, render=False, reset_camera=False)
+
+    def body_at(self, actor: Any, point: int) -> int | None:
+        """The body that a picked point belongs to."""
+        return next((part.body_at(point) for part in self.parts if part.actor is actor), None)
+
+
+def plain_colours(trajectory: Trajectory) -> dict[str, Bytes]:
+    """(n, 3) by species and by body; of chess pieces the first half of each kind is white."""
+    species, n = trajectory.species, len(trajectory.species)
+    palette = np.array([rgb(colour) for colour in COLOURS])
+    by_species = palette[species % len(COLOURS)]
+    for kind in chess_names(trajectory):
+        own = np.flatnonzero(species == kind)
+        half = (len(own) + 1) // 2
+        by_species[own[:half]], by_species[own[half:]] = rgb(IVORY), rgb(WALNUT)
+    return {"species": by_species, "body": palette[np.arange(n) % len(COLOURS)]}
+
+
+def rgb(colour: str) -> Bytes:
+    return np.array([int(colour[k : k + 2], 16) for k in (1, 3, 5)], dtype=np.uint8)
+
+
+def field_of(trajectory: Trajectory, frame: Frame, name: str) -> Array | None:
+    """(n,) of each body; None for plain colours."""
+    if name == "speed":
+        return np.linalg.norm(frame.velocity, axis=1)
+    if name == "spin":
+        return np.linalg.norm(frame.angular_velocity, axis=1)
+    if name == "energy":
+        inertia = np.array([clump.inertia for clump in trajectory.clumps])[trajectory.species]
+        omega = quaternions.rotated(quaternions.conjugate(frame.orientation), frame.angular_velocity)
+        turning = np.einsum("bi,bij,bj->b", omega, inertia, omega)
+        return 0.5 * (trajectory.mass * np.sum(frame.velocity**2, axis=1) + turning)
+    return None
+
+
+def scaled_colours(values: Array, span: tuple[float, float]) -> Bytes:
+    from matplotlib import colormaps
+
+    part = np.clip((np.nan_to_num(values) - span[0]) / (span[1] - span[0]), 0.0, 1.0)
+    colours: Bytes = (255 * colormaps["cividis"](part)[:, :3]).astype(np.uint8)
+    return colours
+
+
+def chess_names(trajectory: Trajectory) -> dict[int, str]:
+    """Which clumps are built-in chess pieces: index of the clump, name of the piece."""
+    try:
+        given = tomllib.loads(trajectory.resolved)["clump"]
+        builtin = {k: str(given[clump.name].get("builtin", "")) for k, clump in enumerate(trajectory.clumps)}
+    except (tomllib.TOMLDecodeError, KeyError, AttributeError, TypeError):
+        return {}
+    return {k: name.removeprefix("chess/") for k, name in builtin.items() if name.startswith("chess/")}
+
+
+def chess_pieces(trajectory: Trajectory) -> dict[int, tuple[Array, NDArray[np.int64]]]:
+    """Surfaces of the clumps that are chess pieces, in the frame that the clump was given in: points (m), triangles."""
+    from .shapes.chess import drawn_surface
+
+    pieces = {}
+    for k, name in chess_names(trajectory).items():
+        points, faces = drawn_surface(name)
+        pieces[k] = points * height_of(trajectory.clumps[k]), faces
+    return pieces
+
+
+def height_of(clump: ClumpTemplate) -> float:
+    """Of the spheres of a clump that stands on z = 0, m."""
+    return float((clump.spheres[:, 2] + clump.spheres[:, 3]).max())
+
+
+# --- pictures and windows -----------------------------------------------------------------------------------
+
+
+def new_plotter(size: Sequence[int], off_screen: bool) -> Any:
+    choose_window(not off_screen)
     import pyvista
 
-    with Trajectory(run) as trajectory:
-        if not -len(trajectory) <= frame < len(trajectory):
-            raise InputError(
-                f"{run}: has {len(trajectory)} frames, there is no frame {frame}; give 0 to {len(trajectory) - 1}"
-            )
-        centres, radii, body = trajectory.spheres(frame)
-        species, box = trajectory.species, trajectory.box
+    plotter: Any = pyvista.Plotter(off_screen=off_screen, window_size=list(size), lighting="none")
+    return plotter
 
-    plotter: Any = pyvista.Plotter(off_screen=screenshot is not None, window_size=[1200, 1000])
-    plotter.set_background("white")
-    spheres = np.column_stack([centres, radii])
-    for kind in np.unique(species):
-        draw_spheres(plotter, spheres[species[body] == kind], COLOURS[kind % len(COLOURS)])
-    if box is not None:
-        plotter.add_mesh(pyvista.Box((0, box[0], 0, box[1], 0, box[2])), style="wireframe", color="#444444", line_width=2)
-    plotter.enable_anti_aliasing("ssaa")
-    plotter.camera_position = "yz"
-    plotter.camera.azimuth, plotter.camera.elevation = 30, 20
-    plotter.reset_camera()
+
+def light(plotter: Any, trajectory: Trajectory, frame: Frame, shadows: bool = True) -> None:
+    """A sun with soft shadows, a fill light from the other side, and the camera in front of it all."""
+    import pyvista
+
+    low, high = extent(trajectory, frame)
+    middle, size = (low + high) / 2, float(np.linalg.norm(high - low)) or 1.0
+    away = np.array([1.0, -1.6, 0.75])
+    plotter.camera.position = tuple(middle + 2.1 * size * away / np.linalg.norm(away))
+    plotter.camera.focal_point = tuple(middle)
+    plotter.camera.up = (0.0, 0.0, 1.0)
+    plotter.camera.view_angle = 30.0
+    plotter.reset_camera(bounds=(low[0], high[0], low[1], high[1], low[2], high[2]), render=False)
     plotter.camera.zoom(1.05)
-    if screenshot is None:
-        plotter.show()
-    else:
-        plotter.screenshot(str(screenshot))
+    for direction, intensity in (((0.5, -0.9, 1.6), 0.75), ((-1.2, -0.6, 0.5), 0.25), ((0.4, 1.0, 0.3), 0.15)):
+        lamp = pyvista.Light(position=tuple(middle + 3 * size * np.array(direction)), focal_point=tuple(middle))
+        lamp.intensity = intensity
+        plotter.add_light(lamp)
+    if shadows:
+        plotter.enable_ssao(radius=0.04 * size, bias=0.002 * size, kernel_size=32, blur=True)
+    plotter.enable_anti_aliasing("ssaa")
+
+
+def extent(trajectory: Trajectory, frame: Frame) -> tuple[Array, Array]:
+    """Corners of the box, or of the bodies where there is none, m."""
+    if trajectory.box is not None:
+        return np.zeros(3), trajectory.box
+    reach = [float(np.max(np.linalg.norm(c.spheres[:, :3] - c.center, axis=1) + c.spheres[:, 3])) for c in trajectory.clumps]
+    margin = np.array(reach)[trajectory.species][:, None]
+    return (frame.position - margin).min(axis=0), (frame.position + margin).max(axis=0)
+
+
+def picture(
+    trajectory: Trajectory,
+    frame: int,
+    file: str | PathLike[str],
+    colour_by: str = "species",
+    spheres: bool = False,
+    size: Sequence[int] = SIZE,
+) -> None:
+    """One frame as a picture, without a window."""
+    plotter = new_plotter(size, off_screen=True)
+    try:
+        state = trajectory.frame(frame)
+        scene = Scene(plotter, trajectory, colour_by, spheres)
+        scene.use(colour_by, [state])
+        scene.show(state)
+        light(plotter, trajectory, state)
+        plotter.screenshot(str(file))
+    finally:
         plotter.close()
 
 
+def frame_at(trajectory: Trajectory, frame: int | None, time: float | None, name: str) -> int:
+    """The frame of a number, or the one nearest to a time; the first if neither is given."""
+    count = len(trajectory)
+    if count == 0:
+        raise InputError(f"{name}: has no frames yet; wait until the first is written, or run it again")
+    if time is not None:
+        first, last = float(trajectory.time[0]), float(trajectory.time[-1])
+        if not first <= time <= last:
+            raise InputError(f"{name}: --time {time:g}: its frames are from {first:g} to {last:g} s")
+        return int(np.argmin(np.abs(trajectory.time - time)))
+    frame = frame or 0
+    if not -count <= frame < count:
+        raise InputError(f"{name}: has {count} frames, there is no frame {frame}; give 0 to {count - 1}")
+    return range(count)[frame]
+
+
+class Viewer:
+    """A window with a time slider: space plays and pauses, r goes back to the first frame, c colours by the next field,
+    and a click on a body prints its state."""
+
+    PLAYS_AT = 40  # ms between two frames
+
+    def __init__(
+        self, trajectory: Trajectory, frame: int, colour_by: str, spheres: bool, say: Callable[[str], None] = print
+    ):
+        self.trajectory, self.frame, self.say = trajectory, frame, say
+        self.playing = False
+        self.plotter = new_plotter(SIZE, off_screen=False)
+        self.scene = Scene(self.plotter, trajectory, colour_by, spheres)
+        self.scale()
+        light(self.plotter, trajectory, trajectory.frame(frame), shadows=False)
+        self.slider: Any = None
+        if len(trajectory) > 1:
+            self.slider = self.plotter.add_slider_widget(
+                lambda value: self.show(round(value)), [0, len(trajectory) - 1], value=frame, title="frame", fmt="%.0f"
+            )
+            self.plotter.add_timer_event(max_steps=10**9, duration=self.PLAYS_AT, callback=lambda step: self.tick())
+        self.plotter.add_key_event("space", self.play_or_pause)
+        self.plotter.add_key_event("r", lambda: self.show(0, move_slider=True))
+        self.plotter.add_key_event("c", self.next_colour)
+        self.plotter.enable_point_picking(
+            callback=self.picked, use_picker=True, show_message=False, left_clicking=True, show_point=False
+        )
+        self.show(frame)
+
+    def scale(self) -> None:
+        some = np.unique(np.linspace(0, len(self.trajectory) - 1, 20).astype(int))
+        self.scene.use(self.scene.colour_by, [self.trajectory.frame(int(k)) for k in some])
+
+    def show(self, frame: int, move_slider: bool = False) -> None:
+        self.frame = frame
+        self.scene.show(self.trajectory.frame(frame))
+        self.plotter.add_text(
+            f"t = {self.trajectory.time[frame]:.4g} s   colour: {self.scene.colour_by}   (space, r, c, click)",
+            position="upper_left",
+            font_size=10,
+            color="#222222",
+            name="caption",
+            render=False,
+        )
+        if move_slider and self.slider is not None:
+            self.slider.GetRepresentation().SetValue(frame)
+        self.plotter.render()
+
+    def play_or_pause(self) -> None:
+        self.playing = not self.playing
+
+    def tick(self) -> None:
+        if self.playing:
+            self.show((self.frame + 1) % len(self.trajectory), move_slider=True)
+
+    def next_colour(self) -> None:
+        names = list(FIELDS)
+        self.scene.colour_by = names[(names.index(self.scene.colour_by) + 1) % len(names)]
+        self.scale()
+        self.show(self.frame)
+
+    def picked(self, place: Any, picker: Any) -> None:
+        body = self.scene.body_at(picker.GetActor(), picker.GetPointId())
+        if body is not None:
+            self.say(state_of(self.trajectory, self.frame, body))
+
+
+def state_of(trajectory: Trajectory, frame: int, body: int) -> str:
+    """A body, for people."""
+    state = trajectory.frame(frame)
+    energy = field_of(trajectory, state, "energy")
+    assert energy is not None
+    clump = trajectory.clumps[trajectory.species[body]].name
+
+    def row(name: str) -> str:
+        return ", ".join(f"{value:.6g}" for value in getattr(state, name)[body])
+
+    return "\n".join(
+        [
+            f"body {body}, {clump}, {trajectory.mass[body]:.4g} kg, at {trajectory.time[frame]:.6g} s",
+            f"  position          ({row('position')}) m",
+            f"  velocity          ({row('velocity')}) m/s",
+            f"  orientation       ({row('orientation')})",
+            f"  angular velocity  ({row('angular_velocity')}) rad/s",
+            f"  kinetic energy    {energy[body]:.6g} J",
+        ]
+    )
+
+
 def choose_window(interactive: bool) -> None:
-    """Let VTK draw without a display where there is none."""
+    """Let VTK draw without a display where there is none, by EGL or OSMesa."""
     if not sys.platform.startswith("linux") or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"):
         return
     if interactive:
-        raise InputError("there is no display for a window; give --screenshot FILE.png")
-    if ctypes.util.find_library("EGL") is None:
-        packages = "libegl1 and libgl1-mesa-dri (Debian, Ubuntu) or libegl (conda-forge)"
-        raise InputError(f"pictures without a display need the EGL library; install {packages}")
-    os.environ.setdefault("VTK_DEFAULT_OPENGL_WINDOW", "vtkEGLRenderWindow")
+        raise InputError("there is no display for a window; give --screenshot FILE.png, or see minidem movie")
+    windows = {"EGL": "vtkEGLRenderWindow", "OSMesa": "vtkOSOpenGLRenderWindow"}
+    found = next((window for library, window in windows.items() if ctypes.util.find_library(library)), None)
+    if found is None:
+        packages = "libegl1 and libgl1-mesa-dri, or libosmesa6 (Debian, Ubuntu), or libegl or mesalib (conda-forge)"
+        raise InputError(f"pictures without a display need the EGL or the OSMesa library; install {packages}")
+    os.environ.setdefault("VTK_DEFAULT_OPENGL_WINDOW", found)
 
 
-def draw_spheres(plotter: Any, spheres: NDArray[np.float64], colour: str) -> None:
-    """Rows of x, y, z, radius, as one mesh of glyphs."""
-    import pyvista
-
-    cloud = pyvista.PolyData(spheres[:, :3])
-    cloud["radius"] = spheres[:, 3]
-    ball = pyvista.Sphere(radius=1.0, theta_resolution=24, phi_resolution=24)
-    plotter.add_mesh(cloud.glyph(geom=ball, scale="radius", orient=False), color=colour, smooth_shading=True, specular=0.3)
-
-
-def draw_side_by_side(pairs: list[tuple[Any, NDArray[np.float64]]], picture: str | PathLike[str]) -> None:
+def draw_side_by_side(pairs: list[tuple[Any, Array]], picture: str | PathLike[str]) -> None:
     """Surfaces (pyvista.PolyData, z up) in a row and the spheres that stand for them in front, as a picture."""
     check_picture(picture)
     choose_window(interactive=False)
@@ -90,7 +441,10 @@ def draw_side_by_side(pairs: list[tuple[Any, NDArray[np.float64]]], picture: str
         plotter.add_mesh(
             surface.translate(shift), color="#E8D8B0", smooth_shading=True, split_sharp_edges=True, specular=0.3
         )
-        draw_spheres(plotter, spheres + np.append(shift + across, 0.0), "#56B4E9")
+        balls = Balls(np.zeros(len(spheres), np.int64), spheres[:, :3] + shift + across, spheres[:, 3])
+        balls.place(np.zeros((1, 3)), np.array([[1.0, 0.0, 0.0, 0.0]]), rgb("#56B4E9")[None])
+        balls.actor.GetProperty().SetSpecular(0.3)
+        plotter.add_actor(balls.actor)
         along += 1.2 * width
     plotter.enable_anti_aliasing("ssaa")
     plotter.camera_position = "xz"
@@ -101,8 +455,15 @@ def draw_side_by_side(pairs: list[tuple[Any, NDArray[np.float64]]], picture: str
     plotter.close()
 
 
-def check_picture(picture: str | PathLike[str]) -> None:
+def check_colour(name: str) -> None:
+    if name not in FIELDS:
+        raise unknown_name("field to colour by", name, FIELDS)
+
+
+def check_picture(picture: str | PathLike[str], overwrite: bool = True) -> None:
     if Path(picture).suffix.lower() not in (".png", ".jpg", ".jpeg"):
         raise InputError(f"{picture}: give a picture file that ends in .png or .jpg")
     if not Path(picture).parent.is_dir():
         raise InputError(f"{picture}: there is no such directory to write to")
+    if Path(picture).exists() and not overwrite:
+        raise InputError(f"{picture}: exists already; give --overwrite to replace it")

@@ -292,6 +292,15 @@ def run(
     return Result(summary, recorder.trajectory(), reason)
 
 
+def initial_state(scenario: Scenario, source: str = "", text: str = "") -> Trajectory:
+    """The state that a run of the scenario starts from, as a trajectory of one frame in memory."""
+    model = build_model(scenario, source)
+    with Recorder(None, scenario, model, text) as recorder:
+        recorder.record_frame(0, 0.0, Frame(model.position, model.velocity, model.orientation, model.angular_velocity))
+        recorder.finish({})
+    return recorder.trajectory()
+
+
 def evenly_spaced(count: int, steps: int) -> set[int]:
     """`count` steps from the first to the last; one alone is the last."""
     return {steps} if count == 1 else {round(i * steps / (count - 1)) for i in range(count)}

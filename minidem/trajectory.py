@@ -63,6 +63,7 @@ class Trajectory:
         self.box: Array | None = bodies["box/edges"][:] if "edges" in bodies["box"] else None  # (3,) m
         parameters = self._file["parameters/minidem"]
         self.scenario: str = parameters["scenario"][()].decode()  # as its author wrote it
+        self.resolved: str = parameters["resolved"][()].decode()  # with every default filled in
         self.clumps = [
             ClumpTemplate(
                 name=str(group.attrs["name"]),
@@ -126,6 +127,11 @@ class Trajectory:
         count = whole_rows(group, names)
         log = {name: group["total"][name][:count] for name in ("step", "time")}
         return log | {name: group[name]["value"][:count] for name in names}
+
+    def frame(self, frame: int) -> Frame:
+        """All bodies at one frame; -1 is the last."""
+        frame = range(len(self))[frame]
+        return Frame(*(self._file[f"particles/bodies/{name}/value"][frame] for name in FRAME))
 
     def spheres(self, frame: int) -> tuple[Array, Array, NDArray[np.int64]]:
         """Centres (s, 3) in m, radii (s,) in m and the body (s,) of every sphere at a frame."""

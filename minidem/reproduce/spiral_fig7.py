@@ -110,7 +110,7 @@ def drawn(points: Sequence[Point]) -> Figure:
     figure = study_figure(lines, y_label="energy deviation (%)", rayleigh=points[0].rayleigh)
     axis = figure.axes[0]
     axis.axhline(LEVEL, color="0.3", linestyle=":", linewidth=1)
-    mark = {"ha": "left", "va": "bottom", "fontsize": 8, "color": "0.3"}
+    mark: dict[str, Any] = {"ha": "left", "va": "bottom", "fontsize": 8, "color": "0.3"}
     axis.text(0.3, LEVEL, f"{LEVEL} % (paper)", transform=axis.get_yaxis_transform(), **mark)
     return figure
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .solids import (
     Array,
@@ -32,6 +33,7 @@ HEIGHTS = {"king": 0.095, "queen": 0.085, "bishop": 0.07, "knight": 0.06, "rook"
 
 COUNT = 100  # spheres of a piece as it comes
 SMALLEST = 0.015  # radius of an inscribed sphere: smaller ones would only ask for smaller time steps
+DRAWN_CELLS = 80  # along the height, of the surfaces that pictures show
 DATA = Path(__file__).parent / "data"  # made by `python -m minidem.shapes.chess`
 
 FOOT = 0.225  # radius of the foot: a base of 45 % of the height
@@ -177,6 +179,12 @@ def mesh(piece: str, cells: int = 160) -> Any:
     return surface(PIECES[piece], (-0.26, -0.26, 0.0), (0.26, 0.26, 1.0), cells)
 
 
+def drawn_surface(piece: str) -> tuple[Array, NDArray[np.int64]]:
+    """Points (p, 3) and triangles (t, 3) of a piece of height 1 for pictures, coarser than `mesh` and at hand."""
+    with np.load(DATA / "surfaces.npz") as surfaces:
+        return surfaces[f"{piece}_points"].astype(float), surfaces[f"{piece}_faces"].astype(np.int64)
+
+
 def spheres(piece: str, count: int) -> Array:
     """(count, 4) rows of x, y, z, radius of a piece of height 1: the usual ones from a file, other numbers fitted anew."""
     if count == COUNT:
@@ -185,6 +193,18 @@ def spheres(piece: str, count: int) -> Array:
     from .mesh import from_polydata
 
     return fit_clump(from_polydata(mesh(piece)), count, SMALLEST).spheres
+
+
+def write_surfaces() -> None:
+    """For drawn_surface; every piece."""
+    from .mesh import from_polydata
+
+    surfaces: dict[str, Any] = {}
+    for piece in PIECES:
+        coarse = from_polydata(mesh(piece, DRAWN_CELLS))
+        surfaces[f"{piece}_points"] = coarse.points.astype(np.float32)
+        surfaces[f"{piece}_faces"] = coarse.faces.astype(np.uint16)
+    np.savez_compressed(DATA / "surfaces.npz", **surfaces)
 
 
 def write_data(pieces: Iterable[str]) -> None:
@@ -202,3 +222,4 @@ def write_data(pieces: Iterable[str]) -> None:
 
 if __name__ == "__main__":
     write_data(sys.argv[1:] or PIECES)
+    write_surfaces()
