@@ -228,7 +228,7 @@ def chess_names(trajectory: Trajectory) -> dict[int, str]:
 
 def chess_pieces(trajectory: Trajectory) -> dict[int, tuple[Array, NDArray[np.int64]]]:
     """Surfaces of the clumps that are chess pieces, in the frame that the clump was given in: points (m), triangles."""
-    from .shapes.chess import drawn_surface
+    from .shapes.surfaces import drawn_surface
 
     pieces = {}
     for k, name in chess_names(trajectory).items():

@@ -5,11 +5,9 @@ All are drawn at height 1, standing on z = 0, facing x; lengths are in heights o
 
 import sys
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .solids import (
     Array,
@@ -27,6 +25,7 @@ from .solids import (
     surface,
     turned,
 )
+from .surfaces import DATA
 
 # Heights after the FIDE Handbook, C.02 (Standards of Chess Equipment), in metres.
 HEIGHTS = {"king": 0.095, "queen": 0.085, "bishop": 0.07, "knight": 0.06, "rook": 0.055, "pawn": 0.05}
@@ -34,7 +33,6 @@ HEIGHTS = {"king": 0.095, "queen": 0.085, "bishop": 0.07, "knight": 0.06, "rook"
 COUNT = 100  # spheres of a piece as it comes
 SMALLEST = 0.015  # radius of an inscribed sphere: smaller ones would only ask for smaller time steps
 DRAWN_CELLS = 80  # along the height, of the surfaces that pictures show
-DATA = Path(__file__).parent / "data"  # made by `python -m minidem.shapes.chess`
 
 FOOT = 0.225  # radius of the foot: a base of 45 % of the height
 
@@ -179,12 +177,6 @@ def mesh(piece: str, cells: int = 160) -> Any:
     return surface(PIECES[piece], (-0.26, -0.26, 0.0), (0.26, 0.26, 1.0), cells)
 
 
-def drawn_surface(piece: str) -> tuple[Array, NDArray[np.int64]]:
-    """Points (p, 3) and triangles (t, 3) of a piece of height 1 for pictures, coarser than `mesh` and at hand."""
-    with np.load(DATA / "surfaces.npz") as surfaces:
-        return surfaces[f"{piece}_points"].astype(float), surfaces[f"{piece}_faces"].astype(np.int64)
-
-
 def spheres(piece: str, count: int) -> Array:
     """(count, 4) rows of x, y, z, radius of a piece of height 1: the usual ones from a file, other numbers fitted anew."""
     if count == COUNT:
@@ -196,7 +188,7 @@ def spheres(piece: str, count: int) -> Array:
 
 
 def write_surfaces() -> None:
-    """For drawn_surface; every piece."""
+    """For surfaces.drawn_surface; every piece."""
     from .mesh import from_polydata
 
     surfaces: dict[str, Any] = {}
