@@ -172,7 +172,7 @@ def on_dask(job: Job, cut: Cut, address: str, size: int, stop: Callable[[], bool
             client = open_.enter_context(Client(cluster, timeout=20))
         except (OSError, ValueError, TypeError) as error:
             raise InputError(f"--dask {address}: no cluster answers there ({error}); start one, or give local") from None
-        bundles = enumerate(cut(sum(client.nthreads().values()) or size))
+        bundles = cut(sum(client.nthreads().values()) or size)
         waiting = {
             client.submit(run_bundle, job, bundle, pure=False, priority=-k): bundle for k, bundle in enumerate(bundles)
         }
@@ -192,6 +192,11 @@ def on_dask(job: Job, cut: Cut, address: str, size: int, stop: Callable[[], bool
                     yield from (("done", record) for record in records)
             except CancelledError:
                 raise WriteError(f"--dask {address}: the cluster is gone; start it again and go on with --resume") from None
+            except WriteError:
+                raise
+            except Exception as error:  # run_bundle has none of its own
+                what = f"its workers cannot run this ({type(error).__name__}: {error})"
+                raise WriteError(f"--dask {address}: {what}; give them this minidem and go on with --resume") from None
         client.cancel(list(waiting))
 
 
