@@ -4,6 +4,7 @@ An executor takes a function that cuts the cells into bundles for so many worker
 number of the cell) and ("done", record). A run is the same on all of them, so the results are, too.
 """
 
+import logging
 import multiprocessing
 import os
 import signal
@@ -161,6 +162,7 @@ def on_dask(job: Job, cut: Cut, address: str, size: int, stop: Callable[[], bool
         from distributed.scheduler import KilledWorker
     except ImportError:
         raise InputError("--dask: needs the package distributed; pip install 'minidem[cluster]'") from None
+    logging.getLogger("distributed.client").setLevel(QUIET)
     with ExitStack() as open_:
         cluster: Any = address
         if address == "local":
@@ -200,4 +202,4 @@ def on_dask(job: Job, cut: Cut, address: str, size: int, stop: Callable[[], bool
         client.cancel(list(waiting))
 
 
-QUIET = 50  # logging.CRITICAL: Dask tells much about workers that are lost
+QUIET = logging.CRITICAL  # Dask tells much about workers and schedulers that are lost
