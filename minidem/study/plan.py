@@ -329,6 +329,6 @@ def _check_cells(study: Study) -> None:
 
 def difference(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
     """Between the identities of two studies, for people."""
-    there, here = (json.dumps(identity, indent=1).splitlines() for identity in (before, now))
+    there, here = (json.dumps(identity, indent=1, sort_keys=True).splitlines() for identity in (before, now))
     lines = list(difflib.unified_diff(there, here, "there", "here", n=0, lineterm=""))
     return "\n".join(lines[:40] + ([f"... and {len(lines) - 40} lines more"] if len(lines) > 40 else []))
