@@ -329,6 +329,14 @@ def _check_cells(study: Study) -> None:
 
 def difference(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
     """Between the identities of two studies, for people."""
-    there, here = (json.dumps(identity, indent=1, sort_keys=True).splitlines() for identity in (before, now))
-    lines = list(difflib.unified_diff(there, here, "there", "here", n=0, lineterm=""))
+
+    def lines_of(identity: Mapping[str, Any]) -> list[str]:
+        entries = [(key, entry) for key in now for entry in _listed(identity.get(key))]
+        return [f"{key}: {entry if isinstance(entry, str) else json.dumps(entry)}" for key, entry in entries]
+
+    lines = list(difflib.unified_diff(lines_of(before), lines_of(now), "there", "here", n=0, lineterm=""))
     return "\n".join(lines[:40] + ([f"... and {len(lines) - 40} lines more"] if len(lines) > 40 else []))
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
