@@ -482,8 +482,15 @@ def test_directory_of_another_study_is_refused_with_the_difference(study_of, tmp
     assert first.endswith(
         "was made by another study; give another --out, or --overwrite to lose what is there. The difference:"
     )
-    changed = [line.replace(" ", "") for line in lines if line[:1] in "+-"]
-    assert changed == ["---there", "+++here", "-2", "+3", '-"end=0.001",', '+"end=0.5",']
+    changed = [line for line in lines if line[:1] in "+-"]
+    assert changed == [
+        "--- there",
+        "+++ here",
+        "-scenario: end = 0.001",
+        "+scenario: end = 0.5",
+        "-cells: [2]",
+        "+cells: [3]",
+    ]
     (tmp_path / "out/study.json").write_text("{")
     with pytest.raises(InputError, match=r"study.json: cannot be read"):
         check_identity(tmp_path / "out", study_of("axes.seed = [1, 2]"))
