@@ -6,7 +6,7 @@ import math
 import multiprocessing
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import minidem
@@ -289,10 +289,11 @@ def test_only_nothing(study, only, message):
     assert str(caught.value).startswith(message)
 
 
-WORK = st.lists(st.floats(1, 1e9), max_size=60)
+WORK = st.lists(st.integers(1, 10**9), max_size=60)  # steps
 
 
 @given(WORK, st.integers(1, 40))
+@example(60 * [1], 1)
 def test_bundles(work, workers):
     cells = [Cell(k, {}) for k in range(len(work))]
     bundles = list(bundles_of(cells, dict(enumerate(work)), workers))
