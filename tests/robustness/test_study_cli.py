@@ -94,7 +94,7 @@ def workers_of(process):
 
 
 def gone(processes):
-    _, alive = psutil.wait_procs(processes, timeout=PATIENCE)
+    _, alive = psutil.wait_procs(processes, timeout=PATIENCE / 4)
     return not [process for process in alive if process.status() != psutil.STATUS_ZOMBIE]
 
 
@@ -194,10 +194,26 @@ def test_interrupted_again_and_again(home):
     assert same_table(home, "killed") and each_done_once(out)
 
 
+def test_workers_end_with_the_study_in_the_middle_of_a_run(home):
+    text = 'scenario = "rods.toml"\nkeep = "runs"\nset.time.end = 1e5\naxes.seed = [1]\n'
+    (home / "long.toml").write_text(text)
+    with started(home, "long.toml", "--out", "long") as process:
+        until((home / "long/runs/000000/manifest.json").exists, process)
+        (worker,) = workers_of(process)
+        process.kill()
+        process.wait()
+        try:
+            assert gone([worker])
+        finally:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                worker.kill()
+
+
 def test_ctrl_c_while_workers_start(home):
     """Nothing is heard of them."""
     with started(home, "some.toml", "--out", "early", "--processes", 2) as process:
         until(lambda: len(workers_of(process)) == 2, process)
+        time.sleep(0.3)  # they import
         os.killpg(process.pid, signal.SIGINT)
         done = ended(process)
     assert (done.code, done.stderr) == (130, f"early: 0 of {CELLS} runs are done; go on with --resume\n")

@@ -4,6 +4,8 @@ import csv
 import json
 import math
 import multiprocessing
+import types
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import example, given
@@ -26,6 +28,7 @@ from minidem.study.records import (
     read_records,
     records_name,
     write_tables,
+    write_whole,
 )
 
 BALLS = """\
@@ -434,6 +437,23 @@ def test_a_disk_that_is_full_while_a_record_is_written(tmp_path):
         )
         records.file = file
     assert list(read_records(tmp_path, 2)) == [0]
+
+
+def test_a_record_written_in_part_is_not_kept(tmp_path):
+    with Records(tmp_path / "records.jsonl") as records:
+        file, records.file = records.file, types.SimpleNamespace(write=lambda line: len(line) - 1)
+        with pytest.raises(WriteError, match="No space left on device"):
+            records.add(record(0))
+        records.file = file
+
+
+def test_files_are_whole_where_several_write_them(tmp_path):
+    texts = [str(k) * 10_000 for k in range(4)]
+    with ThreadPoolExecutor(4) as pool:
+        for _ in range(50):
+            list(pool.map(lambda text: write_whole(tmp_path / "file", text), texts))
+            assert (tmp_path / "file").read_text() in texts
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
 # --- directories and tables ---------------------------------------------------------------------------------
