@@ -39,6 +39,9 @@ def deaf_children() -> Iterator[None]:
     if not hasattr(signal, "pthread_sigmask"):  # not on every system
         yield
         return
+    from multiprocessing import resource_tracker
+
+    resource_tracker.ensure_running()  # else it starts with the first of them, and lets the signal through
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
