@@ -326,8 +326,8 @@ def add_guides(axis: Any, smallest: float, largest: float, orders: Sequence[int]
         end = min(largest, smallest * (0.9 * top / start) ** (1 / order))
         y = start * (end / smallest) ** order
         axis.plot([smallest, end], [start, y], color="0.6", linewidth=0.8, zorder=1)
-        below = {"xytext": (0, -4), "textcoords": "offset points", "ha": "right", "va": "top"}
-        text = {**below, "fontsize": 8, "color": "0.4"}
+        above = {"xytext": (-2, 3), "textcoords": "offset points", "ha": "right", "va": "bottom"}
+        text = {**above, "fontsize": 8, "color": "0.4"}
         axis.annotate(f"order {order}", (end, y), **text)
     axis.set_ylim(bottom, top)
 
