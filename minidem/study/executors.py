@@ -146,6 +146,7 @@ def work(connection: Connection, job: Job, parent: int) -> None:
                     connection.send(("done", run_cell(job, cell)))
                 except WriteError as error:
                     connection.send(("unwritable", str(error)))
+                    os._exit(1)  # before HDF5 tries to write again
 
 
 def end_with(parent: int) -> None:
