@@ -51,7 +51,8 @@ def run_cell(job: Job, cell: Cell) -> Record:
         result.trajectory.close()
     except Exception as error:  # a study goes on whatever one of its runs does
         if isinstance(error, WriteError | OSError) or isinstance(error.__context__, OSError):
-            raise WriteError(f"{' '.join(str(error).split())}; make room and go on with --resume") from None
+            what = f"run {cell.number} cannot be kept ({' '.join(str(error).split())})"
+            raise WriteError(f"{job.directory}: {what}; make room and go on with --resume") from None
         what = "" if isinstance(error, InputError) else f"{type(error).__name__}: "
         record |= {"status": "failed", "reason": f"{what}{error}"}
     return record | {"ended": now()}
