@@ -136,7 +136,8 @@ class Worker:
 
 def work(connection: Connection, job: Job, parent: int) -> None:
     """The life of a worker: bundles in, events out, until its parent is gone."""
-    sys.excepthook = sys.unraisablehook = lambda *_: None  # on a full disk HDF5 has much to say while it is closed
+    sys.excepthook = lambda *_: None  # on a full disk HDF5 has much to say while it is closed
+    sys.unraisablehook = lambda _: None
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     threading.Thread(target=end_with, args=(parent,), daemon=True).start()
