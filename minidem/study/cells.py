@@ -3,6 +3,7 @@
 import math
 import platform
 import shutil
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError, WriteError
+from ..scenario import Scenario
 from .plan import Cell, changed
 from .records import Record
 
@@ -35,6 +37,7 @@ def run_cell(job: Job, cell: Cell) -> Record:
     record: Record = {"cell": cell.number, "status": "failed", "reason": "", "host": platform.node()}
     try:
         scenario = changed(parse(job.scenario, job.source), cell.changes, job.keep, job.source_directory)
+        load_kernels(scenario, job.source)
         out = Path(job.directory) / "runs" / f"{cell.number:06d}" if job.keep == "runs" else None
         if out is not None and out.exists():  # of a run that was killed, or failed
             shutil.rmtree(out)
@@ -56,6 +59,17 @@ def run_cell(job: Job, cell: Cell) -> Record:
         what = "" if isinstance(error, InputError) else f"{type(error).__name__}: "
         record |= {"status": "failed", "reason": f"{what}{error}"}
     return record | {"ended": now()}
+
+
+def load_kernels(scenario: Scenario, source: str) -> None:
+    """One after the other where a process runs several cells at once, as Dask workers with several threads do."""
+    from ..simulation import compiled_mark, prepared
+
+    kernels = str(compiled_mark(scenario))
+    with LOADING:
+        if kernels not in LOADED and threading.current_thread() is not threading.main_thread():
+            prepared(scenario, source, 1)
+            LOADED.add(kernels)
 
 
 def largest_change(vectors: Any) -> float | None:
@@ -85,4 +99,6 @@ def bundles_of(cells: list[Cell], work: dict[int, float], workers: int) -> Itera
         yield bundle
 
 
+LOADING = threading.Lock()
+LOADED: set[str] = set()  # names of kernels
 BUNDLE_STEPS = 2e6  # a second or two of a small system

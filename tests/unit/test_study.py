@@ -4,6 +4,7 @@ import csv
 import json
 import math
 import multiprocessing
+import time
 import types
 from concurrent.futures import ThreadPoolExecutor
 
@@ -12,10 +13,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import minidem
+from minidem import simulation
 from minidem.errors import InputError, WriteError
 from minidem.scenario import parse, rayleigh_time
 from minidem.study import cells as study_cells
-from minidem.study.cells import Job, bundles_of, run_cell
+from minidem.study.cells import Job, bundles_of, load_kernels, run_cell
 from minidem.study.conduct import estimate, part_of, summary_of, work_of
 from minidem.study.plan import Cell, difference, load_study, parse_study
 from minidem.study.records import (
@@ -602,6 +604,24 @@ def test_a_run_that_cannot_be_written_is_no_failed_run(study_of, tmp_path):
     study = study_of("keep = 'runs'\naxes.seed = [1]")
     with pytest.raises(WriteError, match="make room and go on with --resume"):
         run_cell(job_of(study, tmp_path), study.cells[0])
+
+
+def test_kernels_are_loaded_by_one_thread_at_a_time(study_of, monkeypatch):
+    study = study_of("axes.seed = {first = 0, count = 4}")
+    busy, most, calls = [], [], []
+
+    def slow(*arguments):
+        busy.append(1)
+        most.append(len(busy))
+        calls.append(arguments)
+        time.sleep(0.05)
+        busy.pop()
+
+    monkeypatch.setattr(simulation, "prepared", slow)
+    monkeypatch.setattr(study_cells, "LOADED", set())
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda cell: load_kernels(study.scenario(cell), "s"), study.cells))
+    assert max(most) == 1 and len(calls) == 1
 
 
 # --- the guard ----------------------------------------------------------------------------------------------
