@@ -624,6 +624,26 @@ def pixels(text: str) -> tuple[int, int]:
     raise InputError(f"--size {text}: must be WIDTHxHEIGHT in pixels, 16 to 8000 each, as in 1920x1080")
 
 
+@app.command()
+def report(
+    directory: Annotated[
+        Path, typer.Argument(metavar="RUN|STUDY", help="A run directory, or a study directory.", show_default=False)
+    ],
+    out: Annotated[Path | None, typer.Option("--out", metavar="FILE.html", help="The page [DIR/report.html].")] = None,
+    json_: Json = False,
+    quiet: Quiet = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an earlier page.")] = False,
+) -> None:
+    """A run or a study as one HTML page: numbers, plot, scenario and a scene that turns with the mouse."""
+    from .report import write_report
+
+    made = write_report(directory, out, overwrite)
+    if json_:
+        print(json.dumps(made))
+    elif not quiet:
+        print("\n".join(made["notes"] + [f"written to    {made['file']}, {made['bytes'] / 1e6:.2f} MB"]))
+
+
 def main() -> None:
     try:
         app()

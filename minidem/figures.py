@@ -1,5 +1,6 @@
 """What all the plots share: colours, markers, and writing PNG and SVG."""
 
+import io
 from pathlib import Path
 from typing import Any
 
@@ -34,10 +35,23 @@ def log_log(axis: Any, x: str, y: str, title: str = "") -> None:
     axis.set(xscale="log", yscale="log", xlabel=x, ylabel=y, title=title)
 
 
+def settings() -> Any:
+    """Of all that is saved: the same figure always gives the same SVG."""
+    return matplotlib.rc_context({"svg.hashsalt": "minidem", "font.size": 9.0})
+
+
+def svg_text(figure: Figure) -> str:
+    """The figure as an element of an HTML page."""
+    text = io.StringIO()
+    with settings():
+        figure.savefig(text, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
+    return text.getvalue()[text.getvalue().index("<svg") :]
+
+
 def saved(figure: Figure, stem: Path, formats: tuple[str, ...] = ("png", "svg")) -> list[Path]:
-    """Files of the figure; the same figure always gives the same SVG."""
+    """Files of the figure."""
     files = [stem.with_name(f"{stem.name}.{suffix}") for suffix in formats]
-    with matplotlib.rc_context({"svg.hashsalt": "minidem", "font.size": 9.0}):
+    with settings():
         for file in files:
             figure.savefig(file, dpi=150, metadata={"Date": None} if file.suffix == ".svg" else None)
     return files
