@@ -262,7 +262,7 @@
       const { whole, uniforms } = programs[name];
       gl.useProgram(whole);
       const wide = canvas.width / canvas.height, focus = 1 / Math.tan(Math.PI / 12);  // 30 degrees across the shorter side
-      const away = (1.75 * data.size) / camera.zoom, near = Math.max(away - data.size, 0.02 * away), far = away + data.size;
+      const away = (2 * data.size) / camera.zoom, near = Math.max(away - data.size, 0.02 * away), far = away + data.size;
       const s = Math.sin(camera.round), c = Math.cos(camera.round), su = Math.sin(camera.up), cu = Math.cos(camera.up);
       gl.uniformMatrix3fv(uniforms.turn, false, [-s, -su * c, cu * c, c, -su * s, cu * s, 0, cu, su]);
       gl.uniform3fv(uniforms.target, data.frames[frame].middle);

@@ -14,11 +14,22 @@ import matplotlib.image
 import numpy as np
 
 PATIENCE = 120  # s, after which the browser hangs
-OPTIONS = """
-    --headless --remote-debugging-pipe --no-sandbox --no-first-run --disable-gpu --disable-dev-shm-usage
-    --disable-background-networking --disable-component-update --disable-sync --disable-extensions --hide-scrollbars
-    --use-gl=angle --use-angle=swiftshader --enable-unsafe-swiftshader
-""".split()
+OPTIONS = [
+    "--headless",
+    "--remote-debugging-pipe",
+    "--no-sandbox",
+    "--no-first-run",
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-extensions",
+    "--hide-scrollbars",
+    "--use-gl=angle",
+    "--use-angle=swiftshader",
+    "--enable-unsafe-swiftshader",
+]
 
 
 def executable():
