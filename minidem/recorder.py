@@ -24,11 +24,10 @@ import numpy as np
 from .errors import InputError, WriteError
 from .model import Model
 from .scenario import Scenario
-from .trajectory import FRAME, Frame, Trajectory
+from .trajectory import FILES, FRAME, Frame, Trajectory, writer_of
 
 ENERGIES = ("kinetic_translational", "kinetic_rotational", "elastic", "gravity", "total")  # J
 VECTORS = {"momentum": "kg m s-1", "angular_momentum": "kg m+2 s-1"}
-FILES = ("scenario.toml", "resolved.toml", "manifest.json", "trajectory.h5", "energy.csv", "checkpoint.h5")
 HOLDS_A_RUN = "holds a run already; give --overwrite to replace it, or another --out"
 FLUSH_EVERY = 0.5  # s of wall time between two writes to disk
 LARGEST_BUFFER = 2**25  # bytes
@@ -49,18 +48,6 @@ def claimed_directory(directory: Path, overwrite: bool) -> Path:
     if found and (process := writer_of(directory)):
         raise InputError(f"{directory}: process {process} is writing a run there; stop it, or give another --out")
     return directory
-
-
-def writer_of(directory: Path) -> int | None:
-    """The process that is writing a run there, if it is alive and on this machine."""
-    try:
-        manifest = json.loads((directory / "manifest.json").read_text())
-        if manifest["status"] != "running" or manifest["host"] != platform.node():
-            return None
-        os.kill(manifest["pid"], 0)  # asks whether the process exists
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-    return int(manifest["pid"])
 
 
 class Recorder:

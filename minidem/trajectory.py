@@ -1,6 +1,10 @@
 """Reading a run back: finished, still going on, or killed."""
 
+import json
+import os
+import platform
 from dataclasses import dataclass
+from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -13,6 +17,7 @@ from . import quaternions
 from .errors import InputError
 
 Array = NDArray[np.float64]
+FILES = ("scenario.toml", "resolved.toml", "manifest.json", "trajectory.h5", "energy.csv", "checkpoint.h5")
 FRAME = {  # name: (components, unit)
     "position": (3, "m"),
     "velocity": (3, "m s-1"),
@@ -129,18 +134,25 @@ class Trajectory:
         return log | {name: group[name]["value"][:count] for name in names}
 
     def frame(self, frame: int) -> Frame:
-        """All bodies at one frame; -1 is the last."""
+        """All bodies at a frame, -1 for the last; reads no other."""
         frame = range(len(self))[frame]
-        return Frame(*(self._file[f"particles/bodies/{name}/value"][frame] for name in FRAME))
+        return Frame(**{name: self._file[f"particles/bodies/{name}/value"][frame] for name in FRAME})
+
+    @cached_property
+    def sphere_layout(self) -> tuple[NDArray[np.int64], Array, Array]:
+        """The body (s,) of every sphere, its place (s, 3) from the centre of mass in the axes of the clump as given, m,
+        and its radius (s,), m."""
+        body = np.repeat(np.arange(self.species.size), [len(self.clumps[k].spheres) for k in self.species])
+        local = np.concatenate([self.clumps[k].spheres[:, :3] - self.clumps[k].center for k in self.species])
+        radius = np.concatenate([self.clumps[k].spheres[:, 3] for k in self.species])
+        return body, local, radius
 
     def spheres(self, frame: int) -> tuple[Array, Array, NDArray[np.int64]]:
         """Centres (s, 3) in m, radii (s,) in m and the body (s,) of every sphere at a frame."""
         frame = range(len(self))[frame]
         position, orientation = (self._file[f"particles/bodies/{name}/value"][frame] for name in ("position", "orientation"))
-        body = np.repeat(np.arange(self.species.size), [len(self.clumps[k].spheres) for k in self.species])
-        local = np.concatenate([self.clumps[k].spheres[:, :3] - self.clumps[k].center for k in self.species])
-        radius = np.concatenate([self.clumps[k].spheres[:, 3] for k in self.species])
-        return position[body] + quaternions.rotated(orientation[body], local), radius, body
+        body, local, radius = self.sphere_layout
+        return position[body] + quaternions.rotated(orientation[body], local), radius.copy(), body.copy()
 
     def _frames(self, name: str, part: str = "value") -> NDArray[Any]:
         bodies = self._up_to_date()["particles/bodies"]
@@ -173,3 +185,15 @@ def opened(path: Path) -> h5py.File:
         return h5py.File(path, "r", swmr=written)
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error})") from None
+
+
+def writer_of(directory: Path) -> int | None:
+    """The process that is writing a run there, if it is alive and on this machine."""
+    try:
+        manifest = json.loads((directory / "manifest.json").read_text())
+        if manifest["status"] != "running" or manifest["host"] != platform.node():
+            return None
+        os.kill(manifest["pid"], 0)  # asks whether the process exists
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return int(manifest["pid"])
