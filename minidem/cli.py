@@ -644,6 +644,42 @@ def report(
         print("\n".join(made["notes"] + [f"written to    {made['file']}, {made['bytes'] / 1e6:.2f} MB"]))
 
 
+@app.command()
+def export(
+    run_dir: Annotated[
+        Path, typer.Argument(metavar="RUN", help="A run directory or its trajectory.h5.", show_default=False)
+    ],
+    format_: Annotated[
+        str | None, typer.Option("--format", metavar="F", help="vtkhdf, vtp, xyz, csv or gsd [as --out ends].")
+    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Where to write [RUN/NAME.SUFFIX].")] = None,
+    frames: Annotated[str, typer.Option("--frames", metavar="LIST", help="Such as 0,5,-1 or 0:100:10 [all].")] = ":",
+    bodies: Annotated[str, typer.Option("--bodies", metavar="LIST", help="Such as 0:10,15 [all].")] = ":",
+    species: Annotated[
+        list[str] | None, typer.Option("--species", metavar="CLUMP", help="Of these only; repeatable.")
+    ] = None,
+    what: Annotated[str, typer.Option("--what", metavar="W", help="Points: spheres, or the centres of bodies.")] = "spheres",
+    json_: Json = False,
+    quiet: Quiet = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an earlier file.")] = False,
+) -> None:
+    """Write a run for ParaView (vtkhdf, vtp), OVITO (xyz, gsd) or a spreadsheet (csv)."""
+    from .export import export_run
+
+    report = export_run(run_dir, out, format_, frames, bodies, species or (), what, overwrite)
+    if report["note"]:
+        print(report["note"], file=sys.stderr)
+    if json_:
+        print(json.dumps(report))
+    elif not quiet:
+        print(f"frames        {report['frames']}, from {report['first_time']:.6g} to {report['last_time']:.6g} s")
+        print(f"points        {report['points']}: the {report['what']}")
+        if report["middle"]:
+            print("positions     relative to ({:.6g}, {:.6g}, {:.6g}) m, the middle of the box".format(*report["middle"]))
+        several = f" and {report['files'] - 1} frames beside it" if report["files"] > 1 else ""
+        print(f"written to    {report['file']}{several}, {report['bytes'] / 1e6:.3g} MB")
+
+
 def main() -> None:
     try:
         app()

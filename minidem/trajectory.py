@@ -95,6 +95,11 @@ class Trajectory:
         self._file.close()
 
     @property
+    def may_grow(self) -> bool:
+        """Whether its writer is at work, or was killed."""
+        return self._path is not None and bool(self._file.swmr_mode)
+
+    @property
     def step(self) -> NDArray[np.int64]:
         """(frames,)"""
         return self._frames("position", "step")
@@ -160,7 +165,7 @@ class Trajectory:
 
     def _up_to_date(self) -> h5py.File:
         """The file, opened anew if it may have grown. (A dataset's own refresh fails in HDF5 2.0.)"""
-        if self._path is not None and self._file.swmr_mode:
+        if self.may_grow and self._path is not None:
             self._file.close()
             self._file = opened(self._path)
         return self._file

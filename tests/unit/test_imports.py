@@ -90,7 +90,7 @@ def test_core_is_alone(name):
         assert system == ({"os"} if name == "minidem.core.team" else set())
 
 
-@pytest.mark.parametrize("name", [name for name in ("minidem.render", "minidem.plot") if name in FILES])
+@pytest.mark.parametrize("name", [name for name in ("minidem.render", "minidem.plot", "minidem.export") if name in FILES])
 def test_pictures_come_from_files(name):
     seen = {other for other in reached_from(name) if is_in(other, "simulation", "model", "placement", "recorder", "core")}
     assert seen == set()
@@ -139,6 +139,7 @@ def test_no_cycles():
         ("minidem.core.rotation.registry", {"numpy", "numba", "scipy", "h5py", "pyvista", "matplotlib", "dask"}),
         # files are read without compiling
         ("minidem.render", {"numba", "scipy", "pyvista", "vtkmodules", "matplotlib", "dask"}),
+        ("minidem.export", {"numba", "scipy", "pyvista", "vtkmodules", "matplotlib", "dask", "gsd"}),
         ("minidem.plots", {"numba", "scipy", "pyvista", "vtkmodules", "dask"}),
         # single bodies too
         ("minidem.rotor", {"h5py", "pyvista", "vtkmodules", "matplotlib", "pydantic", "typer"}),
