@@ -242,9 +242,10 @@ def format_of(name: str | None, out: str | PathLike[str] | None) -> str:
 
 def target_of(format: str, run: Path, out: str | PathLike[str] | None, overwrite: bool) -> Path:
     """The file to write. It is not there yet, or may be replaced, and it can be made."""
-    home = (run if run.is_dir() else run.parent).resolve()
+    directory = run if run.is_dir() else run.parent
+    home = directory.resolve()
     suffix = ".pvd" if format == "vtp" else FORMATS[format][0][0]
-    path = home / f"{home.name}{suffix}" if out is None else Path(out)
+    path = directory / f"{home.name}{suffix}" if out is None else Path(out)
     if path.suffix.lower() == ".vtp":
         path = path.with_suffix(".pvd")
     try:
