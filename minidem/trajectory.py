@@ -51,6 +51,7 @@ class Trajectory:
 
     def __init__(self, run: str | PathLike[str] | h5py.File):
         self._path: Path | None = None  # None: a run in memory
+        self._seen = 0  # frames that are known to be whole
         if isinstance(run, h5py.File):
             self._file = run
         else:
@@ -140,7 +141,9 @@ class Trajectory:
 
     def frame(self, frame: int) -> Frame:
         """All bodies at a frame, -1 for the last; reads no other."""
-        frame = range(len(self))[frame]
+        if not 0 <= frame < self._seen:  # else there is no need to open a file that grows anew
+            self._seen = len(self)
+            frame = range(self._seen)[frame]
         return Frame(**{name: self._file[f"particles/bodies/{name}/value"][frame] for name in FRAME})
 
     @cached_property

@@ -364,6 +364,11 @@ def test_run_that_blew_up(spinning, tmp_path, format):
     frames = exported(run, tmp_path, format, frames="199:")
     assert np.isfinite(frames[0].position).all() and np.isnan(frames[1].position).all()
     assert np.isnan(frames[1].columns["kinetic_energy"]).all()
+    if format == "gsd":  # whose box is that of the numbers there are
+        with gsd.hoomd.open(str(tmp_path / "out.gsd"), "r") as file, Trajectory(run) as trajectory:
+            centres, radii, _ = trajectory.spheres(199)
+            size = (centres + radii[:, None]).max(axis=0) - (centres - radii[:, None]).min(axis=0)
+            assert file[1].configuration.box[:3] == pytest.approx(size, rel=1e-6)
 
 
 # --- what is refused -----------------------------------------------------------------------------------------

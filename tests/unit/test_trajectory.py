@@ -138,6 +138,17 @@ def test_spheres_move_with_their_bodies(run):
         assert ((centres > reach) & (centres < 0.5 - reach)).all()
 
 
+def test_one_frame(run):
+    """As in all of them; numbers as in Python."""
+    with Trajectory(run.summary["run_dir"]) as trajectory:
+        for number in (0, 4, -1, 2, -5):
+            for name in FRAME:
+                assert np.array_equal(getattr(trajectory.frame(number), name), getattr(run.trajectory, name)[number]), name
+        for number in (5, -6):
+            with pytest.raises(IndexError):
+                trajectory.frame(number)
+
+
 def test_frame_numbers(run):
     first, last = run.trajectory.spheres(0)[0], run.trajectory.spheres(4)[0]
     assert np.array_equal(run.trajectory.spheres(-1)[0], last) and np.array_equal(run.trajectory.spheres(-5)[0], first)
