@@ -194,11 +194,18 @@ def test_interrupted_again_and_again(home):
     assert same_table(home, "killed") and each_done_once(out)
 
 
-def test_workers_end_with_the_study_in_the_middle_of_a_run(home):
+@contextlib.contextmanager
+def long_study(home, name):
+    """A study in the middle of a run that is longer than anybody waits here."""
     text = 'scenario = "rods.toml"\nkeep = "runs"\nset.time.end = 1e5\naxes.seed = [1]\n'
-    (home / "long.toml").write_text(text)
-    with started(home, "long.toml", "--out", "long") as process:
-        until((home / "long/runs/000000/manifest.json").exists, process)
+    (home / f"{name}.toml").write_text(text)
+    with started(home, f"{name}.toml", "--out", name) as process:
+        until((home / name / "runs/000000/manifest.json").exists, process)
+        yield process
+
+
+def test_workers_end_with_the_study_in_the_middle_of_a_run(home):
+    with long_study(home, "long") as process:
         (worker,) = workers_of(process)
         process.kill()
         process.wait()
@@ -268,14 +275,14 @@ def test_lost_dask_cluster(home):
 
 
 def test_two_at_once(home):
-    with started(home, "some.toml", "--out", "busy", "--processes", 1) as process:
-        until(lambda: records(home / "busy"), process)
+    with long_study(home, "busy") as process:
         for more in ("--resume", "--overwrite"):
-            second = study(home, "some.toml", "--out", "busy", more)
+            second = study(home, "busy.toml", "--out", "busy", more)
             assert second.code == 2
             assert second.stderr == "busy/records.jsonl: another process is running this study; wait for it or stop it\n"
         process.terminate()
         assert ended(process).code == 143
+    assert (home / "busy/study.json").exists()
 
 
 # --- failures -----------------------------------------------------------------------------------------------
