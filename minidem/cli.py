@@ -680,6 +680,67 @@ def export(
         print(f"written to    {report['file']}{several}, {report['bytes'] / 1e6:.3g} MB")
 
 
+@app.command()
+def movie(
+    run_dir: Annotated[Path, typer.Argument(metavar="RUN", help="A run directory.", show_default=False)],
+    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The film: .mp4 or .gif.", show_default=False)],
+    fps: Annotated[int, typer.Option("--fps", metavar="N", min=1, max=240, help="Pictures a second.")] = 30,
+    size: Annotated[str, typer.Option("--size", metavar="WxH", help="Pixels.")] = "1280x720",
+    slow: Annotated[
+        float | None,
+        typer.Option("--slow", metavar="S", help="Seconds of film for a simulated one [each frame of the run once]."),
+    ] = None,
+    orbit: Annotated[float, typer.Option("--orbit", metavar="DEGREES", help="How far the camera goes round.")] = 0.0,
+    energy: Annotated[bool, typer.Option("--energy", help="The energies over time, in a corner.")] = False,
+    colour: Annotated[
+        str, typer.Option("--colour", metavar="FIELD", help="species, body, speed, spin or energy.")
+    ] = "species",
+    spheres: Annotated[bool, typer.Option("--spheres", help="The spheres of chess pieces, not their surfaces.")] = False,
+    shadows: Annotated[bool, typer.Option(help="Soft shadows, which take half of the time.")] = True,
+    frames: Annotated[
+        str | None, typer.Option("--frames", metavar="START:STOP", help="Some frames of the run; STOP is not among them.")
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an earlier film.")] = False,
+    json_: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Make a film of a run: MP4, or GIF."""
+    from . import movie, render
+    from .trajectory import Trajectory
+
+    render.check_colour(colour)
+    options = movie.Options(fps, pixels(size), slow, orbit, energy, colour, spheres, shadows)
+    file = movie.film_file(out, overwrite, options)
+    if file != out and not quiet:
+        print(f"{out}: there is no ffmpeg, which makes MP4 (pip install imageio-ffmpeg); writing {file}", file=sys.stderr)
+    render.choose_window(interactive=False)
+    with Trajectory(run_dir) as trajectory, stop_signals() as received, film_bar(file.name, quiet) as on_progress:
+        try:
+            count = movie.film(trajectory, str(run_dir), file, options, frames, on_progress, stop=lambda: bool(received))
+        except movie.Stopped:
+            print(f"{file}: stopped; nothing is written", file=sys.stderr)
+            raise typer.Exit(128 + received[0]) from None
+    report = {"file": str(file), "pictures": count, "fps": fps, "seconds": count / fps, "size": list(options.size)}
+    if json_:
+        print(json.dumps(report))
+    elif not quiet:
+        print(f"written to    {file}: {count} pictures, {count / fps:.3g} s")
+
+
+@contextlib.contextmanager
+def film_bar(name: str, quiet: bool) -> Iterator[Callable[[int, int], None]]:
+    """A bar with the time left, on stderr, if that is a terminal."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda done, of: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress as Bar
+
+    with Bar(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(name, total=None)
+        yield lambda done, of: bar.update(task, completed=done, total=of)
+
+
 def main() -> None:
     try:
         app()

@@ -43,3 +43,16 @@ def _cross(a: Sequence[Array], b: Sequence[Array]) -> tuple[Array, Array, Array]
 def unit(q: Array) -> Array:
     q = np.asarray(q, float)
     return q / np.linalg.norm(q, axis=-1, keepdims=True)
+
+
+def slerp(p: Array, q: Array, part: float) -> Array:
+    """From p (part 0) to q (part 1) at a steady rate, the shorter way; of unit quaternions."""
+    p, q = np.asarray(p, float), np.asarray(q, float)
+    cosine = np.sum(p * q, axis=-1, keepdims=True)
+    q, cosine = np.where(cosine < 0, -q, q), np.minimum(np.abs(cosine), 1.0)  # q and -q are the same orientation
+    angle = np.arccos(cosine)
+    near = angle < 1e-6  # there the sines' ratio is that of the angles, to round-off
+    sine = np.where(near, 1.0, np.sin(angle))
+    first = np.where(near, 1.0 - part, np.sin((1.0 - part) * angle) / sine)
+    second = np.where(near, part, np.sin(part * angle) / sine)
+    return unit(first * p + second * q)

@@ -22,7 +22,11 @@ Bytes = NDArray[np.uint8]
 # One colour a species, told apart also without colour vision (Okabe and Ito 2008).
 COLOURS = ("#E69F00", "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7", "#999999")
 IVORY, WALNUT = "#EAD8B1", "#5B3A24"  # a chess set
+FLOOR = "#EFEBE3"
 SIZE = (1200, 1000)  # pixels
+AWAY = np.array([1.0, -1.6, 0.75]) / np.linalg.norm([1.0, -1.6, 0.75])  # where the camera is, seen from the bodies
+VIEW_ANGLE = 30.0  # degrees, of the height of a picture
+MARGIN = 0.95  # of a picture that the box fills
 FIELDS: dict[str, str] = {  # what bodies may be coloured by: the title of the scale, none for plain colours
     "species": "",
     "body": "",
@@ -102,7 +106,14 @@ def colour_directly(mapper: Any) -> None:
 class Scene:
     """The bodies of a run in a plotter, with its box; `show` moves them to where they are in a frame."""
 
-    def __init__(self, plotter: Any, trajectory: Trajectory, colour_by: str = "species", spheres: bool = False):
+    def __init__(
+        self,
+        plotter: Any,
+        trajectory: Trajectory,
+        colour_by: str = "species",
+        spheres: bool = False,
+        coarse: bool = False,
+    ):
         import pyvista
 
         self.trajectory, self.plotter, self.colour_by = trajectory, plotter, colour_by
@@ -110,7 +121,7 @@ class Scene:
         self.range = (0.0, 1.0)
         self._bar: Any = None
         self.parts: list[Balls | Surfaces] = []
-        shapes = {} if spheres else chess_pieces(trajectory)
+        shapes = {} if spheres else chess_pieces(trajectory, coarse)
         as_balls = [k for k in range(len(trajectory.clumps)) if k not in shapes]
         loose = np.flatnonzero(np.isin(trajectory.species, as_balls))
         if loose.size:
@@ -134,7 +145,14 @@ class Scene:
             edges = pyvista.Box((0, x, 0, y, 0, z)).extract_all_edges()
             plotter.add_mesh(edges, color="#333333", line_width=2, lighting=False, reset_camera=False, render=False)
             floor = pyvista.Plane(center=(x / 2, y / 2, -1e-3 * z), direction=(0, 0, 1), i_size=x, j_size=y)
-            plotter.add_mesh(floor, color="#F4F1EA", ambient=0.35, specular=0.0, reset_camera=False, render=False)
+            # Hardly lit, so that it stays light; not unlit, which would take no shadows.
+            looks = {"color": FLOOR, "ambient": 0.8, "diffuse": 0.25, "specular": 0.0}
+            plotter.add_mesh(floor, **looks, reset_camera=False, render=False)
+
+    @property
+    def bar_width(self) -> float:
+        """The part of the picture that the scale of colours takes."""
+        return 0.0 if self._bar is None else 0.15
 
     def show(self, frame: Frame) -> None:
         values = field_of(self.trajectory, frame, self.colour_by)
@@ -226,13 +244,21 @@ def chess_names(trajectory: Trajectory) -> dict[int, str]:
     return {k: name.removeprefix("chess/") for k, name in builtin.items() if name.startswith("chess/")}
 
 
-def chess_pieces(trajectory: Trajectory) -> dict[int, tuple[Array, NDArray[np.int64]]]:
-    """Surfaces of the clumps that are chess pieces, in the frame that the clump was given in: points (m), triangles."""
+def chess_pieces(trajectory: Trajectory, coarse: bool = False) -> dict[int, tuple[Array, NDArray[np.int64]]]:
+    """Surfaces of the clumps that are chess pieces, in the frame that the clump was given in: points (m), triangles.
+
+    Coarse ones have a quarter of the triangles, which nobody sees in pictures as small as those of films.
+    """
     from .shapes.surfaces import drawn_surface
 
     pieces = {}
     for k, name in chess_names(trajectory).items():
         points, faces = drawn_surface(name)
+        if coarse:
+            from pyvista import PolyData
+
+            fewer = PolyData.from_regular_faces(points, faces).decimate(0.75)  # type: ignore[arg-type]
+            points, faces = np.asarray(fewer.points, float), fewer.regular_faces
         pieces[k] = points * height_of(trajectory.clumps[k]), faces
     return pieces
 
@@ -253,35 +279,71 @@ def new_plotter(size: Sequence[int], off_screen: bool) -> Any:
     return plotter
 
 
-def light(plotter: Any, trajectory: Trajectory, frame: Frame, shadows: bool = True) -> None:
-    """A sun with soft shadows, a fill light from the other side, and the camera in front of it all."""
+def light(plotter: Any, low: Array, high: Array, shadows: int = 32) -> None:
+    """Lamps that go with the camera, and soft shadows where bodies are near to each other or to the floor:
+    the number of samples of them, 0 for none."""
     import pyvista
 
-    low, high = extent(trajectory, frame)
-    middle, size = (low + high) / 2, float(np.linalg.norm(high - low)) or 1.0
-    away = np.array([1.0, -1.6, 0.75])
-    plotter.camera.position = tuple(middle + 2.1 * size * away / np.linalg.norm(away))
-    plotter.camera.focal_point = tuple(middle)
-    plotter.camera.up = (0.0, 0.0, 1.0)
-    plotter.camera.view_angle = 30.0
-    plotter.reset_camera(bounds=(low[0], high[0], low[1], high[1], low[2], high[2]), render=False)
-    plotter.camera.zoom(1.05)
-    for direction, intensity in (((0.5, -0.9, 1.6), 0.75), ((-1.2, -0.6, 0.5), 0.25), ((0.4, 1.0, 0.3), 0.15)):
-        lamp = pyvista.Light(position=tuple(middle + 3 * size * np.array(direction)), focal_point=tuple(middle))
+    # Seen from the camera: to the right, up, and towards it.
+    for direction, intensity in (((0.35, 0.8, 0.65), 0.8), ((-0.9, 0.1, 0.5), 0.35), ((0.2, 0.5, -0.8), 0.25)):
+        lamp = pyvista.Light(position=direction, focal_point=(0.0, 0.0, 0.0), light_type="camera light")
         lamp.intensity = intensity
         plotter.add_light(lamp)
     if shadows:
-        plotter.enable_ssao(radius=0.04 * size, bias=0.002 * size, kernel_size=32, blur=True)
+        size = float(np.linalg.norm(high - low)) or 1.0
+        plotter.enable_ssao(radius=0.04 * size, bias=0.002 * size, kernel_size=shadows, blur=True)
     plotter.enable_anti_aliasing("ssaa")
 
 
-def extent(trajectory: Trajectory, frame: Frame) -> tuple[Array, Array]:
-    """Corners of the box, or of the bodies where there is none, m."""
+def aim(plotter: Any, points: Array, turn: float = 0.0, left: float = 0.0, right: float = 0.0) -> None:
+    """The camera as near as it can be with all points (p, 3) in the picture, turned by degrees about the vertical.
+
+    Parts of the width on the left and on the right are kept free.
+    """
+    width, height = plotter.window_size
+    c, s = np.cos(np.radians(turn)), np.sin(np.radians(turn))
+    forward = -np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]]) @ AWAY
+    across = np.cross(forward, [0.0, 0.0, 1.0])
+    across /= np.linalg.norm(across)
+    upward = np.cross(across, forward)
+    depth, x, y = points @ forward, points @ across, points @ upward
+    # A point is seen at x - camera_x = slope * (depth + back). The slopes at the edges of the picture:
+    up = MARGIN * np.tan(np.radians(VIEW_ANGLE / 2))
+    aside = up * width / height
+    to_left, to_right = aside * (1 - 2 * left), aside * (1 - 2 * right)
+    back_x = (np.max(x - to_right * depth) - np.min(x + to_left * depth)) / (to_left + to_right)
+    back_y = (np.max(y - up * depth) - np.min(y + up * depth)) / (2 * up)
+    back = max(back_x, back_y)
+    camera_x = (np.max(x - to_right * depth) + np.min(x + to_left * depth) + (to_left - to_right) * back) / 2
+    camera_y = (np.max(y - up * depth) + np.min(y + up * depth)) / 2
+    eye = camera_x * across + camera_y * upward - back * forward
+    near, far = float(depth.min() + back), float(depth.max() + back)
+    camera = plotter.camera
+    camera.view_angle = VIEW_ANGLE
+    camera.position, camera.focal_point = tuple(eye), tuple(eye + (near + far) / 2 * forward)
+    camera.up = (0.0, 0.0, 1.0)
+    camera.clipping_range = (0.3 * near, 2.0 * far)
+    plotter.camera_set = True  # or pyvista puts it elsewhere
+
+
+def extent(trajectory: Trajectory, frames: Sequence[Frame]) -> tuple[Array, Array]:
+    """Corners of the box, or of the bodies in some frames where there is none, m."""
     if trajectory.box is not None:
         return np.zeros(3), trajectory.box
     reach = [float(np.max(np.linalg.norm(c.spheres[:, :3] - c.center, axis=1) + c.spheres[:, 3])) for c in trajectory.clumps]
     margin = np.array(reach)[trajectory.species][:, None]
-    return (frame.position - margin).min(axis=0), (frame.position + margin).max(axis=0)
+    low = np.min([np.min(frame.position - margin, axis=0) for frame in frames], axis=0)
+    return low, np.max([np.max(frame.position + margin, axis=0) for frame in frames], axis=0)
+
+
+def corners(low: Array, high: Array) -> Array:
+    """(8, 3)"""
+    return np.array([[x, y, z] for x in (low[0], high[0]) for y in (low[1], high[1]) for z in (low[2], high[2])])
+
+
+def some_frames(trajectory: Trajectory, count: int = 20) -> list[Frame]:
+    """Evenly spread, that a scale or a camera may fit all."""
+    return [trajectory.frame(int(k)) for k in np.unique(np.linspace(0, len(trajectory) - 1, count).astype(int))]
 
 
 def picture(
@@ -299,7 +361,9 @@ def picture(
         scene = Scene(plotter, trajectory, colour_by, spheres)
         scene.use(colour_by, [state])
         scene.show(state)
-        light(plotter, trajectory, state)
+        low, high = extent(trajectory, [state])
+        light(plotter, low, high)
+        aim(plotter, corners(low, high), right=scene.bar_width)
         plotter.screenshot(str(file))
     finally:
         plotter.close()
@@ -335,7 +399,9 @@ class Viewer:
         self.plotter = new_plotter(SIZE, off_screen=False)
         self.scene = Scene(self.plotter, trajectory, colour_by, spheres)
         self.scale()
-        light(self.plotter, trajectory, trajectory.frame(frame), shadows=False)
+        low, high = extent(trajectory, some_frames(trajectory))
+        light(self.plotter, low, high, shadows=0)
+        aim(self.plotter, corners(low, high))
         self.slider: Any = None
         if len(trajectory) > 1:
             self.slider = self.plotter.add_slider_widget(
@@ -351,8 +417,7 @@ class Viewer:
         self.show(frame)
 
     def scale(self) -> None:
-        some = np.unique(np.linspace(0, len(self.trajectory) - 1, 20).astype(int))
-        self.scene.use(self.scene.colour_by, [self.trajectory.frame(int(k)) for k in some])
+        self.scene.use(self.scene.colour_by, some_frames(self.trajectory))
 
     def show(self, frame: int, move_slider: bool = False) -> None:
         self.frame = frame
