@@ -1,6 +1,7 @@
 """Films of runs: MP4 by ffmpeg, or GIF. Reads trajectories only; never sees a kernel."""
 
 import os
+import shutil
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -245,10 +246,9 @@ def has_ffmpeg() -> bool:
     try:
         import imageio_ffmpeg
 
-        imageio_ffmpeg.get_ffmpeg_exe()
+        return shutil.which(imageio_ffmpeg.get_ffmpeg_exe()) is not None
     except (ImportError, RuntimeError):
         return False
-    return True
 
 
 def film_file(out: Path, overwrite: bool, options: Options) -> Path:

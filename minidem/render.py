@@ -295,10 +295,10 @@ def light(plotter: Any, low: Array, high: Array, shadows: int = 32) -> None:
     plotter.enable_anti_aliasing("ssaa")
 
 
-def aim(plotter: Any, points: Array, turn: float = 0.0, left: float = 0.0, right: float = 0.0) -> None:
+def aim(plotter: Any, points: Array, turn: float = 0.0, left: float = 0.0, right: float = 0.0, below: float = 0.0) -> None:
     """The camera as near as it can be with all points (p, 3) in the picture, turned by degrees about the vertical.
 
-    Parts of the width on the left and on the right are kept free.
+    Parts of the width on the left and on the right, and of the height below, are kept free.
     """
     width, height = plotter.window_size
     c, s = np.cos(np.radians(turn)), np.sin(np.radians(turn))
@@ -306,17 +306,16 @@ def aim(plotter: Any, points: Array, turn: float = 0.0, left: float = 0.0, right
     across = np.cross(forward, [0.0, 0.0, 1.0])
     across /= np.linalg.norm(across)
     upward = np.cross(across, forward)
-    depth, x, y = points @ forward, points @ across, points @ upward
-    # A point is seen at x - camera_x = slope * (depth + back). The slopes at the edges of the picture:
+    depth = points @ forward
     up = MARGIN * np.tan(np.radians(VIEW_ANGLE / 2))
     aside = up * width / height
-    to_left, to_right = aside * (1 - 2 * left), aside * (1 - 2 * right)
-    back_x = (np.max(x - to_right * depth) - np.min(x + to_left * depth)) / (to_left + to_right)
-    back_y = (np.max(y - up * depth) - np.min(y + up * depth)) / (2 * up)
-    back = max(back_x, back_y)
-    camera_x = (np.max(x - to_right * depth) + np.min(x + to_left * depth) + (to_left - to_right) * back) / 2
-    camera_y = (np.max(y - up * depth) + np.min(y + up * depth)) / 2
-    eye = camera_x * across + camera_y * upward - back * forward
+    # Seen from `back` behind the origin, the edges of the picture are at these slopes: x - eye = slope * (depth + back).
+    edges = [(across, aside * (1 - 2 * left), aside * (1 - 2 * right)), (upward, up * (1 - 2 * below), up)]
+    spans = [(np.max(points @ to - high * depth), np.min(points @ to + low * depth), low, high) for to, low, high in edges]
+    back = max((a - b) / (low + high) for a, b, low, high in spans)
+    eye = -back * forward
+    for (to, *_), (a, b, low, high) in zip(edges, spans, strict=True):
+        eye = eye + (a + b + (low - high) * back) / 2 * to
     near, far = float(depth.min() + back), float(depth.max() + back)
     camera = plotter.camera
     camera.view_angle = VIEW_ANGLE
@@ -401,11 +400,20 @@ class Viewer:
         self.scale()
         low, high = extent(trajectory, some_frames(trajectory))
         light(self.plotter, low, high, shadows=0)
-        aim(self.plotter, corners(low, high))
+        aim(self.plotter, corners(low, high), below=0.08)
         self.slider: Any = None
         if len(trajectory) > 1:
             self.slider = self.plotter.add_slider_widget(
-                lambda value: self.show(round(value)), [0, len(trajectory) - 1], value=frame, title="frame", fmt="%.0f"
+                lambda value: self.show(round(value)),
+                [0, len(trajectory) - 1],
+                value=frame,
+                pointa=(0.05, 0.06),
+                pointb=(0.95, 0.06),
+                color="#555555",
+                tube_width=0.003,
+                slider_width=0.02,
+                fmt="%.0f",
+                interaction_event="always",
             )
             self.plotter.add_timer_event(max_steps=10**9, duration=self.PLAYS_AT, callback=lambda step: self.tick())
         self.plotter.add_key_event("space", self.play_or_pause)
