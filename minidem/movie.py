@@ -228,7 +228,11 @@ def write_mp4(file: Path, images: Iterable[Bytes], count: int, options: Options)
             writer.send(np.ascontiguousarray(image))
     finally:
         writer.close()
-    if not file.exists() or imageio_ffmpeg.count_frames_and_secs(str(file))[0] != count:
+    try:  # ffmpeg's exit code is not told
+        written = imageio_ffmpeg.count_frames_and_secs(str(file))[0]
+    except RuntimeError:
+        written = 0
+    if written != count:
         raise OSError("ffmpeg did not write all pictures")
 
 

@@ -400,6 +400,21 @@ ARGUMENTS = {
     "check a bad change": (["check", "box.toml", "--set", "time.end=-3"], "time.end: must be above 0"),
     "view nothing": (["view", "nope", "--screenshot", "a.png"], "nope: "),
     "view a text": (["view", "notes.txt", "--screenshot", "a.png"], "notes.txt: "),
+    "film of nothing": (["movie", "nope", "--out", "a.mp4"], "nope: "),
+    "film of a text": (["movie", "notes.txt", "--out", "b.gif"], "notes.txt: "),
+    "film of a scenario": (["movie", "box.toml", "--out", "a.mp4"], "box.toml: ", "run directory"),
+    "film without a name": (["movie", "nope"], "--out"),
+    "film of another kind": (["movie", "nope", "--out", "a.avi"], "a.avi: ", ".mp4 or .gif"),
+    "film into nowhere": (["movie", "nope", "--out", "nowhere/a.mp4"], "nowhere/a.mp4: ", "no directory"),
+    "film over a file": (["movie", "nope", "--out", "a.gif"], "a.gif: exists already", "--overwrite"),
+    "film of odd size": (["movie", "nope", "--out", "a.mp4", "--size", "641x360"], "--size 641x360: ", "642x360"),
+    "film too fast": (["movie", "nope", "--out", "b.gif", "--fps", "60"], "--fps 60: ", "50"),
+    "film too small": (["movie", "nope", "--out", "a.mp4", "--energy", "--size", "320x200"], "--size 320x200: ", "480x270"),
+    "film of no colour": (
+        ["movie", "nope", "--out", "a.mp4", "--colour", "sped"],
+        "sped",
+        "species, body, speed, spin, energy",
+    ),
 }
 
 
@@ -408,6 +423,7 @@ def test_bad_usage(minidem_command, directory, case):
     arguments, *words = case
     (directory / "notes.txt").write_text("mine")
     (directory / "binary.toml").write_bytes(b"\x00\xff\xfe")
+    (directory / "a.gif").write_text("mine")
     before = contents(directory)
     refused(minidem_command(*arguments), *words)
     assert contents(directory) == before
@@ -518,13 +534,14 @@ def test_every_integrator_of_the_catalogue_runs(minidem_command):
 def test_help(minidem_command):
     outcome = minidem_command("--help")
     assert outcome.code == 0 and outcome.stderr == ""
-    commands = ("run", "check", "integrators", "view")
+    commands = ("run", "check", "integrators", "view", "movie")
     assert all(re.search(rf"^\s+{name}\s", outcome.stdout, re.MULTILINE) for name in commands)
     options = {
         "run": ["--set", "--out", "--seed", "--threads", "--json", "--quiet", "--overwrite"],
         "check": ["--set", "--seed", "--json"],
         "integrators": ["--json"],
         "view": ["--frame", "--screenshot"],
+        "movie": ["--out", "--fps", "--size", "--slow", "--orbit", "--energy", "--frames"],
     }
     for name in commands:
         outcome = minidem_command(name, "--help")
