@@ -135,7 +135,7 @@ def test_the_ball_is_where_it_should_be(runs):
             image = np.array(plotter.screenshot(return_img=True)).astype(int)
             rows, columns = np.nonzero(image[:, :, 2] < 0.6 * image[:, :, 0])  # orange
             found.append((columns.mean() + 0.5, rows.mean() + 0.5))
-            x, y, z, w = projection(plotter) @ [*trajectory.frame(k).position[0], 1.0]
+            x, y, _, w = projection(plotter) @ [*trajectory.frame(k).position[0], 1.0]
             expected.append(((x / w + 1) / 2 * 320, (1 - y / w) / 2 * 240))
     plotter.close()
     assert np.ptp(expected, axis=0)[0] > 60
@@ -286,7 +286,7 @@ def test_next_colour(viewer):
 
 def test_click_tells_the_state_of_a_body(viewer):
     for body in (0, 1):
-        x, y, z, w = projection(viewer.plotter) @ [*viewer.trajectory.frame(1).position[body], 1.0]
+        x, y, _, w = projection(viewer.plotter) @ [*viewer.trajectory.frame(1).position[body], 1.0]
         picker = viewer.plotter.iren.picker
         picker.Pick((x / w + 1) / 2 * 320, (y / w + 1) / 2 * 240, 0, viewer.plotter.renderer)
         assert viewer.said[-1] == render.state_of(viewer.trajectory, 1, body)
