@@ -288,7 +288,7 @@ def views(trajectory: Trajectory, states: Sequence[Frame]) -> tuple[list[list[fl
     """What the camera looks at in each frame, and how large it is (m): the box, or the bodies where there is none."""
     middles, size = [], 0.0
     for state in states:
-        low, high = render.extent(trajectory, state)
+        low, high = render.extent(trajectory, [state])
         whole = np.isfinite(low).all() and np.isfinite(high).all()  # not of a run that blew up
         middles.append(((low + high) / 2).tolist() if whole else [0.0, 0.0, 0.0])
         size = max(size, float(np.linalg.norm(high - low)) if whole else 0.0)

@@ -90,7 +90,7 @@ def test_quick_cells_of_figure_7():
         assert (quick.name, quick.base.name) == (f"{name}-quick",) * 2
         assert quick.base.with_changes({"name": name}) == whole.base
         assert quick.identity["cells"] == [list(cell.changes.values()) for cell in quick.cells]
-    assert (len(study_of("spiral-fig7").cells), len(study_of("spiral-fig7-others").cells)) == (1500, 300)
+    assert (len(study_of("spiral-fig7").cells), len(study_of("spiral-fig7-others").cells)) == (1500, 210)
 
 
 # --- spiral-cost --------------------------------------------------------------------------------------------
