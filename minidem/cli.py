@@ -696,7 +696,7 @@ def movie(
         str, typer.Option("--colour", metavar="FIELD", help="species, body, speed, spin or energy.")
     ] = "species",
     spheres: Annotated[bool, typer.Option("--spheres", help="The spheres of chess pieces, not their surfaces.")] = False,
-    shadows: Annotated[bool, typer.Option(help="Soft shadows, which take half of the time.")] = True,
+    shadows: Annotated[bool, typer.Option(help="Soft shadows, which take more than half of the time.")] = True,
     frames: Annotated[
         str | None, typer.Option("--frames", metavar="START:STOP", help="Some frames of the run; STOP is not among them.")
     ] = None,
