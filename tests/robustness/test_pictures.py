@@ -1,5 +1,4 @@
-"""Pictures and films that are really drawn, and looked at, pixel by pixel. They fail where nothing can be drawn: install what .ci/run
-installs."""
+"""Pictures and films that are really drawn, and looked at, pixel by pixel. Without the libraries of .ci/run they fail."""
 
 import os
 import resource
