@@ -122,14 +122,10 @@ class Scene:
         self._bar: Any = None
         self.parts: list[Balls | Surfaces] = []
         shapes = {} if spheres else chess_pieces(trajectory, coarse)
-        as_balls = [k for k in range(len(trajectory.clumps)) if k not in shapes]
-        loose = np.flatnonzero(np.isin(trajectory.species, as_balls))
-        if loose.size:
-            templates = [trajectory.clumps[k] for k in trajectory.species[loose]]
-            counts = [len(template.spheres) for template in templates]
-            local = np.concatenate([template.spheres[:, :3] - template.center for template in templates])
-            radius = np.concatenate([template.spheres[:, 3] for template in templates])
-            self.parts.append(Balls(np.repeat(loose, counts), local, radius))
+        body, local, radius = trajectory.sphere_layout
+        loose = ~np.isin(trajectory.species[body], list(shapes))
+        if loose.any():
+            self.parts.append(Balls(body[loose], local[loose], radius[loose]))
         for kind, (points, faces) in shapes.items():
             bodies = np.flatnonzero(trajectory.species == kind)
             if bodies.size:
