@@ -52,6 +52,7 @@ class _InlinedPart(_Part):
 # takes long to compile, too. What only other kernels call goes without the wrappers that would let Python call it.
 _for_kernels = {
     "error_model": "numpy",
+    "fastmath": False,  # left open, it would be that of whichever caller is compiled first, and results with it
     "_nrt": False,
     "pipeline_class": _Part,
     "no_cpython_wrapper": True,
@@ -60,7 +61,7 @@ _for_kernels = {
 internal = njit(**_for_kernels)
 inlined = njit(forceinline=True, **_for_kernels | {"pipeline_class": _InlinedPart})
 # For the rotation: a product and a sum may become one instruction with one rounding, if both are in such functions.
-fused = njit(forceinline=True, fastmath={"contract"}, **_for_kernels)
+fused = njit(forceinline=True, **_for_kernels | {"fastmath": {"contract"}})
 
 _for_python = partial(njit, nogil=True, _nrt=False, no_cfunc_wrapper=True)
 

@@ -7,7 +7,7 @@ import pytest
 from numba import njit
 from numba.core.errors import TypingError
 
-from minidem.core.compiling import fused, in_this_process, rotation_kernel
+from minidem.core.compiling import fused, in_this_process, inlined, rotation_kernel
 from minidem.core.rotation.loading import rotation
 from minidem.core.rotation.registry import SCHEMES
 from minidem.core.state import inertia_rows
@@ -64,3 +64,24 @@ def test_whole_numbers_become_floats():
 def test_wrong_number_of_values_is_said():
     with pytest.raises(TypingError, match="spin: 4 numbers are wanted"):
         rotation_kernel(fused(lambda q, spin, torque, inertia, dt: (q, torque)), "few", 4, in_this_process)
+
+
+@inlined
+def rest(x, y, rounded):
+    """What a product lacks of its rounded value: zero, unless both become one instruction."""
+    return x * y - rounded
+
+
+@fused
+def rest_by_way_of_the_rotation(x, y, rounded):
+    return rest(x, y, rounded)
+
+
+def test_rounding_does_not_depend_on_who_is_compiled_first():
+    """A helper that the rotation calls first must not take over its licence to fuse; contacts call the same one."""
+    x, y = 1.0 + 2.0**-30, 1.0 - 2.0**-31
+    by_way, directly = (
+        in_this_process(lambda x, y, rounded: rest_by_way_of_the_rotation(x, y, rounded)),
+        in_this_process(lambda x, y, rounded: rest(x, y, rounded)),
+    )
+    assert by_way(x, y, x * y) == directly(x, y, x * y) == 0.0
