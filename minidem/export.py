@@ -174,7 +174,6 @@ class Cloud:
         self.box = trajectory.box
         self.names = [clump.name for clump in trajectory.clumps]
         self.ascii_names = [name.encode("ascii", "replace").decode() for name in self.names]  # for VTK's strings and GSD's
-        self._inertia = np.array([clump.inertia for clump in trajectory.clumps])[trajectory.species]
         if what == "spheres":
             body, local, radius = trajectory.sphere_layout
             sphere = np.flatnonzero(np.isin(body, bodies))
@@ -196,16 +195,13 @@ class Cloud:
             bodies = self._trajectory.frame(frame)
         except (OSError, RuntimeError) as error:
             raise InputError(f"{self._run}: frame {frame} cannot be read ({error}); leave it out with --frames") from None
-        spin = quaternions.rotated(quaternions.conjugate(bodies.orientation), bodies.angular_velocity)  # clump as given
-        speed = np.linalg.norm(bodies.velocity, axis=1)
-        energy = 0.5 * self._trajectory.mass * speed**2 + 0.5 * np.einsum("ni,nij,nj->n", spin, self._inertia, spin)
         arm = quaternions.rotated(bodies.orientation[self.body], self._local)
         moving = {
             "velocity": bodies.velocity[self.body] + np.cross(bodies.angular_velocity[self.body], arm),
-            "body_speed": speed[self.body],
+            "body_speed": np.linalg.norm(bodies.velocity, axis=1)[self.body],
             "angular_velocity": bodies.angular_velocity[self.body],
             "quaternion": bodies.orientation[self.body],
-            "kinetic_energy": energy[self.body],
+            "kinetic_energy": self._trajectory.kinetic_energy(bodies)[self.body],
         }
         return bodies.position[self.body] + arm, moving
 

@@ -215,10 +215,7 @@ def field_of(trajectory: Trajectory, frame: Frame, name: str) -> Array | None:
     if name == "spin":
         return np.linalg.norm(frame.angular_velocity, axis=1)
     if name == "energy":
-        inertia = np.array([clump.inertia for clump in trajectory.clumps])[trajectory.species]
-        omega = quaternions.rotated(quaternions.conjugate(frame.orientation), frame.angular_velocity)
-        turning = np.einsum("bi,bij,bj->b", omega, inertia, omega)
-        return 0.5 * (trajectory.mass * np.sum(frame.velocity**2, axis=1) + turning)
+        return trajectory.kinetic_energy(frame)
     return None
 
 
@@ -460,8 +457,7 @@ class Viewer:
 def state_of(trajectory: Trajectory, frame: int, body: int) -> str:
     """A body, for people."""
     state = trajectory.frame(frame)
-    energy = field_of(trajectory, state, "energy")
-    assert energy is not None
+    energy = trajectory.kinetic_energy(state)
     clump = trajectory.clumps[trajectory.species[body]].name
 
     def row(name: str) -> str:

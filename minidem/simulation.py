@@ -1,7 +1,6 @@
 """Advance a model in time and record it."""
 
 import math
-import os
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -22,6 +21,7 @@ from .core.staggering import half_back, on_step_motion
 from .core.state import BLOCK, World
 from .core.step import advance
 from .core.world import make_room, make_world
+from .machine import processors
 from .model import Model, build_model, chunks
 from .observables import conserved_sums
 from .recorder import ENERGIES, Recorder, claimed_directory
@@ -209,11 +209,7 @@ def compiled_mark(scenario: Scenario) -> Path:
 
 def sensible_threads(blocks: int) -> int:
     """As many as there are processors, if each gets at least two blocks of bodies."""
-    try:
-        processors = len(os.sched_getaffinity(0))
-    except AttributeError:  # not on every system
-        processors = os.cpu_count() or 1
-    return max(1, min(processors, blocks // 2))
+    return max(1, min(processors(), blocks // 2))
 
 
 def prepared(scenario: Scenario, source: str, threads: int | None = None) -> Simulation:

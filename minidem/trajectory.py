@@ -155,6 +155,13 @@ class Trajectory:
         radius = np.concatenate([self.clumps[k].spheres[:, 3] for k in self.species])
         return body, local, radius
 
+    def kinetic_energy(self, frame: Frame) -> Array:
+        """(n,) of each body, translation and rotation, J."""
+        inertia = np.array([clump.inertia for clump in self.clumps])[self.species]
+        omega = quaternions.rotated(quaternions.conjugate(frame.orientation), frame.angular_velocity)  # clump as given
+        turning = np.einsum("bi,bij,bj->b", omega, inertia, omega)
+        return 0.5 * (self.mass * np.sum(frame.velocity**2, axis=1) + turning)
+
     def spheres(self, frame: int) -> tuple[Array, Array, NDArray[np.int64]]:
         """Centres (s, 3) in m, radii (s,) in m and the body (s,) of every sphere at a frame."""
         frame = range(len(self))[frame]

@@ -1,6 +1,5 @@
 """What the targets have in common that run a study of many-body simulations."""
 
-import os
 import platform
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -8,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from ..machine import machine
 from ..study.conduct import Options, Progress, conduct
 from ..study.plan import Cell, Changes, Study, load_study
 from ..study.records import read_records
@@ -93,12 +93,3 @@ def account(rows: Sequence[Row]) -> str:
     where = machine() if hosts == {platform.node()} else f"{len(hosts)} machines, not only this one"
     lost = f"; {len(failed)} failed, the first: {failed[0]['reason']}" if failed else ", none failed"
     return f"{len(rows)} runs{lost}; {seconds:.4g} s in all, each on one core; {where}"
-
-
-def machine() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:  # not on every system
-        lines = []
-    models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return f"{models[0] if models else platform.processor() or platform.machine()}, {os.cpu_count()} processors"

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
+from ..machine import processors
 from .cells import Job, bundles_of
-from .executors import Event, on_dask, on_processes, processors
+from .executors import Event, on_dask, on_processes
 from .plan import Cell, Study
 from .records import Records, check_identity, prepare_directory, read_records, records_name, write_tables
 

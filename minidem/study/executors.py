@@ -27,13 +27,6 @@ Cut = Callable[[int], Iterator[list[Cell]]]
 MOST_DEATHS = 2  # of workers that were running the same cell: then it is to blame
 
 
-def processors() -> int:
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # not on every system
-        return os.cpu_count() or 1
-
-
 @contextmanager
 def deaf_children() -> Iterator[None]:
     """Processes started here never hear Ctrl-C, which goes to all of a terminal: their parent ends them."""

@@ -78,7 +78,7 @@ def check_identity(directory: Path, study: Study) -> None:
 def identity_of(directory: Path) -> dict[str, Any]:
     try:
         identity = json.loads((directory / "study.json").read_text())
-        return {"name": "", "axes": [], "cells": [], "files": {}, **identity}  # no files: none before they were listed
+        return {"name": "", "axes": [], "cells": [], **identity}
     except FileNotFoundError:
         raise InputError(f"{directory}: no study here; run one with minidem study STUDY.toml --out {directory}") from None
     except (OSError, ValueError, TypeError) as error:

@@ -5,7 +5,9 @@ import resource
 import signal
 import subprocess
 import sys
+import tempfile
 import time
+from pathlib import Path
 from types import SimpleNamespace
 
 import h5py
@@ -15,7 +17,7 @@ from command import PATIENCE, Outcome, in_a_shell
 from PIL import Image
 
 import minidem
-from minidem import render
+from minidem import movie, render
 from minidem.errors import InputError
 from minidem.scenario import parse
 
@@ -390,8 +392,21 @@ def test_film_on_a_full_disk(runs, directory):
         assert os.listdir(directory) == ["box.toml"]
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_film_where_one_may_not_write(minidem_command, directory, runs):
-    (directory / "locked").mkdir(mode=0o500)
-    outcome = minidem_command("movie", runs / "ball", "--out", "locked/a.mp4")
-    assert outcome.code == 2 and "locked/a.mp4: " in outcome.stderr
+def test_film_where_one_may_not_write():
+    """As nobody, where the tests are run by root, who may write everywhere."""
+    options = movie.Options(30, (320, 240), None, 0.0, False, "species", False, False)
+    with tempfile.TemporaryDirectory() as parent:
+        os.chmod(parent, 0o755)
+        locked = Path(parent) / "locked"
+        locked.mkdir(mode=0o555)
+        child = os.fork()
+        if child == 0:
+            try:
+                if os.geteuid() == 0:
+                    os.setuid(65534)
+                movie.film_file(locked / "a.gif", False, options)
+            except InputError as error:
+                os._exit(0 if "a.gif: the directory" in str(error) and "may not be written to" in str(error) else 2)
+            finally:
+                os._exit(1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

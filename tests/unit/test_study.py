@@ -519,11 +519,6 @@ def test_directory_of_another_study_is_refused_with_the_difference(study_of, tmp
         check_identity(tmp_path / "out", study_of("axes.seed = [1, 2]"))
 
 
-def test_directories_from_before_files_were_noted(study, tmp_path):
-    (tmp_path / "study.json").write_text(json.dumps({key: value for key, value in study.identity.items() if key != "files"}))
-    check_identity(tmp_path, study)
-
-
 def test_long_differences_are_cut():
     text = difference({"cells": list(range(100))}, {"cells": list(range(200, 300))})
     assert len(text.splitlines()) == 41 and text.endswith(" lines more")
