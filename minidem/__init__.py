@@ -6,7 +6,7 @@ if TYPE_CHECKING:
     from .core.rotation.registry import register
     from .errors import InputError, ScenarioError
     from .scenario import Scenario, load
-    from .simulation import Result, Simulation, run
+    from .simulation import Result, Simulation, resume, run
     from .trajectory import Trajectory
 
 # Where each public name lives; imported when first asked for, so that `minidem --help` need not load numba.
@@ -18,10 +18,22 @@ _HOMES = {
     "Result": "simulation",
     "Simulation": "simulation",
     "register": "core.rotation.registry",
+    "resume": "simulation",
     "run": "simulation",
     "Trajectory": "trajectory",
 }
-__all__ = ["InputError", "Result", "Scenario", "ScenarioError", "Simulation", "Trajectory", "load", "register", "run"]
+__all__ = [
+    "InputError",
+    "Result",
+    "Scenario",
+    "ScenarioError",
+    "Simulation",
+    "Trajectory",
+    "load",
+    "register",
+    "resume",
+    "run",
+]
 
 
 def __getattr__(name: str) -> Any:

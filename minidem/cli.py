@@ -3,7 +3,9 @@
 import contextlib
 import functools
 import json
+import math
 import os
+import re
 import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -18,7 +20,7 @@ from .errors import InputError, WriteError
 if TYPE_CHECKING:
     from .reproduce.outcome import Outcome
     from .scenario import Scenario
-    from .simulation import Progress
+    from .simulation import Progress, Result
     from .study.conduct import Progress as StudyProgress
     from .study.plan import Cell, Study
     from .trajectory import Trajectory
@@ -39,6 +41,13 @@ Seed = Annotated[int | None, typer.Option("--seed", metavar="N", help="Seed of t
 Threads = Annotated[
     int | None, typer.Option("--threads", metavar="N", min=1, help="Threads [as many as help]; results do not depend on it.")
 ]
+CheckpointEvery = Annotated[
+    float, typer.Option("--checkpoint-every", metavar="S", min=0, help="Seconds of wall time between two checkpoints.")
+]
+MaxWall = Annotated[
+    str | None,
+    typer.Option("--max-wall", metavar="T", help="Stop in time, with a checkpoint: 2h, 90m, 1h30m, or seconds."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else there.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress bar and no summary.")]
 
@@ -58,11 +67,14 @@ def run(
     out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Run directory [output/NAME].")] = None,
     seed: Seed = None,
     threads: Threads = None,
+    checkpoint_every: CheckpointEvery = 60.0,
+    max_wall: MaxWall = None,
     json_: Json = False,
     quiet: Quiet = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an earlier run in the same directory.")] = False,
 ) -> None:
     """Run a scenario and record its trajectory and energies."""
+    limit = seconds(max_wall)
     chosen, text = loaded(scenario, set_, seed)
     out = out or Path("output") / chosen.name
     from .simulation import run
@@ -76,18 +88,68 @@ def run(
             source=scenario.name,
             text=text,
             threads=threads,
+            checkpoint_every=checkpoint_every,
+            max_wall=limit,
             on_progress=on_progress,
             stop=lambda: bool(received),
         )
+    end_of_run(result, scenario.name, received, json_, quiet)
+
+
+@app.command()
+def resume(
+    run_dir: Annotated[Path, typer.Argument(metavar="RUN", help="A run directory.", show_default=False)],
+    threads: Threads = None,
+    checkpoint_every: CheckpointEvery = 60.0,
+    max_wall: MaxWall = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Go on with another version or processor, if not to the last bit.")
+    ] = False,
+    json_: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Go on with a run that was stopped or killed, from its last checkpoint, as if it had never stopped."""
+    limit = seconds(max_wall)
+    from .simulation import resume
+
+    with stop_signals() as received, progress_bar(run_dir.name, quiet) as on_progress:
+        result = resume(
+            run_dir,
+            threads=threads,
+            force=force,
+            checkpoint_every=checkpoint_every,
+            max_wall=limit,
+            on_progress=on_progress,
+            on_note=lambda note: print(note, file=sys.stderr, flush=True),
+            stop=lambda: bool(received),
+        )
+    end_of_run(result, str(run_dir), received, json_, quiet)
+
+
+def end_of_run(result: "Result", name: str, received: list[int], json_: bool, quiet: bool) -> None:
+    """Prints the summary; the exit code tells how it ended."""
+    summary = result.summary
     if json_:
-        print(json.dumps(result.summary))
+        print(json.dumps(summary))
     elif not quiet:
-        print(run_table(result.summary))
-    if result.summary["status"] == "failed":
-        print(f"{scenario.name}: {result.reason}", file=sys.stderr)
+        print(run_table(summary))
+    if summary["status"] == "failed":
+        print(f"{name}: {result.reason}", file=sys.stderr)
         raise typer.Exit(3)
-    if received and result.summary["status"] == "interrupted":
-        raise typer.Exit(128 + received[0])
+    if summary["status"] == "interrupted":
+        print(f"stopped after {summary['steps']} steps; go on with: minidem resume {summary['run_dir']}", file=sys.stderr)
+        raise typer.Exit(128 + received[0] if received else 0)
+
+
+def seconds(text: str | None) -> float:
+    """Of a time such as 1h30m, 90m or 5400; none: no limit."""
+    if text is None:
+        return math.inf
+    parts = re.fullmatch(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d*)?)s?)?", text)
+    if not parts or not any(parts.groups()):
+        raise InputError(f"--max-wall {text}: must be a time such as 2h, 1h30m, 90m or 45s")
+    hours, minutes, rest = (float(part or 0) for part in parts.groups())
+    return 3600 * hours + 60 * minutes + rest
 
 
 def announce_compiling(scenario: "Scenario", quiet: bool) -> None:

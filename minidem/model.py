@@ -4,7 +4,7 @@ import ctypes
 import math
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations_with_replacement
 from typing import Any
 
@@ -90,8 +90,8 @@ def rows(vectors: Array) -> Array:
     return np.array(np.asarray(vectors, float).T, order="C")
 
 
-def build_model(scenario: Scenario, source: str = "") -> Model:
-    """`source` names the scenario in messages."""
+def model_at_rest(scenario: Scenario, source: str = "") -> Model:
+    """All but where the bodies are: these are at the origin, at rest. `source` names the scenario in messages."""
     map_large_arrays()
     source = source or scenario.name
     names = scenario.used_clumps
@@ -109,14 +109,33 @@ def build_model(scenario: Scenario, source: str = "") -> Model:
         except InputError as error:
             raise ScenarioError([f"{source}: clump.{name}: {error}"]) from None
     materials = list(scenario.material)
-    shapes = make_shapes([clump.body_spheres for clump in clumps], [materials.index(clump.material) for clump in clumps])
-    walls = walls_of(scenario, materials)
-    dt = scenario.dt_seconds({clump.name: clump.spheres for clump in clumps})
-
-    exact = len(scenario.body)
-    counts = [1] * exact + body_counts(scenario, clumps, source)
+    counts = body_counts(scenario, clumps, source)
     used = [body.clump for body in scenario.body] + [group.clump for group in scenario.place]
-    kind = np.repeat(np.array([names.index(name) for name in used], dtype=np.int64), counts)
+    species = np.repeat(np.array([names.index(name) for name in used], dtype=np.int64), counts)
+    dt = scenario.dt_seconds({clump.name: clump.spheres for clump in clumps})
+    return Model(
+        clumps=clumps,
+        species=species,
+        position=np.broadcast_to(0.0, (len(species), 3)),
+        orientation=np.broadcast_to([1.0, 0.0, 0.0, 0.0], (len(species), 4)),
+        velocity=np.broadcast_to(0.0, (len(species), 3)),
+        angular_velocity=np.broadcast_to(0.0, (len(species), 3)),
+        shapes=make_shapes([clump.body_spheres for clump in clumps], [materials.index(clump.material) for clump in clumps]),
+        walls=walls_of(scenario, materials),
+        modulus=effective_moduli(list(scenario.material.values())),
+        gravity=scenario.domain.gravity,
+        dt=dt,
+        steps=scenario.steps(dt, source),
+    )
+
+
+def build_model(scenario: Scenario, source: str = "") -> Model:
+    """With the bodies where a run starts. `source` names the scenario in messages."""
+    source = source or scenario.name
+    model = model_at_rest(scenario, source)
+    kind, clumps, shapes, walls = model.species, model.clumps, model.shapes, model.walls
+    exact = len(scenario.body)
+    counts = body_counts(scenario, clumps, source)
 
     streams = Streams.of(scenario.seed)
     position = np.array([body.position for body in scenario.body], float).reshape(exact, 3)
@@ -145,20 +164,7 @@ def build_model(scenario: Scenario, source: str = "") -> Model:
     angular_velocity *= np.repeat([0.0] * exact + [group.spin for group in scenario.place], counts)[:, None]
     for b, body in enumerate(scenario.body):
         velocity[b], angular_velocity[b] = body.velocity, body.angular_velocity
-    model = Model(
-        clumps=clumps,
-        species=kind,
-        position=position,
-        orientation=orientation,
-        velocity=velocity,
-        angular_velocity=angular_velocity,
-        shapes=shapes,
-        walls=walls,
-        modulus=effective_moduli(list(scenario.material.values())),
-        gravity=scenario.domain.gravity,
-        dt=dt,
-        steps=scenario.steps(dt, source),
-    )
+    model = replace(model, position=position, orientation=orientation, velocity=velocity, angular_velocity=angular_velocity)
     rotate = compiled_rotation(scenario.integrator.rotation).advance
     boxed = len(BOX_WALLS) if scenario.domain.box else 0
     overlaps = initial_overlaps(model, rotate, exact, boxed, PRESSED if packed else 0.0)
@@ -178,10 +184,10 @@ def map_large_arrays() -> None:
 
 
 def body_counts(scenario: Scenario, clumps: list[Clump], source: str) -> list[int]:
-    """How many bodies each [[place]] has: its count, or what fills its fraction of the box."""
+    """Bodies of each [[body]], which is one, and of each [[place]]: its count, or what fills its fraction of the box."""
     volume = {clump.name: clump.volume for clump in clumps}
     room = math.prod(scenario.domain.box or ())
-    counts, errors = [], []
+    counts, errors = [1] * len(scenario.body), []
     for g, group in enumerate(scenario.place):
         wanted = float(group.count or 0)
         if group.packing_fraction is not None:

@@ -1,10 +1,11 @@
-"""The run directory: trajectory.h5 (H5MD 1.1), energy.csv, manifest.json and the scenario as given and as resolved.
+"""The run directory: trajectory.h5 (H5MD 1.1), energy.csv, checkpoint.h5, manifest.json, the scenario as given and resolved.
 
 The trajectory is written in HDF5's single-writer-multiple-readers mode, so that it is whole at any moment: it can be read
 while the run goes on and after the run was killed.
 """
 
 import csv
+import fcntl
 import getpass
 import hashlib
 import json
@@ -21,10 +22,11 @@ from typing import Any
 import h5py
 import numpy as np
 
+from .checkpoint import Checkpoint, State, origin_of, sync, write_checkpoint
 from .errors import InputError, WriteError
 from .model import Model
-from .scenario import Scenario
-from .trajectory import FILES, FRAME, Frame, Trajectory, writer_of
+from .scenario import Scenario, parse, read_text
+from .trajectory import FILES, FRAME, Frame, Trajectory, opened, whole_rows, writer_of
 
 ENERGIES = ("kinetic_translational", "kinetic_rotational", "elastic", "gravity", "total")  # J
 VECTORS = {"momentum": "kg m s-1", "angular_momentum": "kg m+2 s-1"}
@@ -50,13 +52,40 @@ def claimed_directory(directory: Path, overwrite: bool) -> Path:
     return directory
 
 
+def begun_run(directory: Path) -> tuple[Scenario, str, dict[str, Any] | None]:
+    """The scenario of a run that is not being written, its text as its author wrote it, and the summary if it is done."""
+    try:
+        status = json.loads((directory / "manifest.json").read_bytes() or "{}")
+        done = status["summary"] if status.get("status") == "ok" else None
+        text = read_text(directory / "scenario.toml")
+        resolved = read_text(directory / "resolved.toml")
+    except (OSError, ValueError, LookupError, AttributeError, TypeError):
+        raise InputError(f"{directory}: not a run directory, or one without its manifest.json; give that of a run") from None
+    if process := writer_of(directory):
+        raise InputError(f"{directory}: process {process} is writing this run; stop it first")
+    return parse(resolved, str(directory / "resolved.toml"), directory), text, done
+
+
 class Recorder:
-    """Writes one run. Without a directory the trajectory is kept in memory and the other files are left out."""
+    """Writes one run. Without a directory the trajectory is kept in memory and the other files are left out.
+
+    With `after`, a run is gone on with: what was recorded up to that checkpoint stays, what was recorded later is dropped.
+    """
 
     def __init__(
-        self, directory: Path | None, scenario: Scenario, model: Model, text: str, overwrite: bool = False, threads: int = 1
+        self,
+        directory: Path | None,
+        scenario: Scenario,
+        model: Model,
+        text: str,
+        overwrite: bool = False,
+        threads: int = 1,
+        after: Checkpoint | None = None,
     ):
         self.directory = directory
+        self.resumed = after is not None
+        self.notes: list[str] = []  # what was found damaged
+        self.totals: list[float] = []  # energy at each row of the log, J
         self._frames: list[tuple[int, float, Any]] = []
         self._observables: list[tuple[int, float, dict[str, Any]]] = []
         self._buffered = 0  # bytes
@@ -65,23 +94,13 @@ class Recorder:
         text = text or resolved
         if directory is None:
             self._file = h5py.File(f"{uuid.uuid4()}", "w", driver="core", backing_store=False)
-        else:
-            try:
-                directory.mkdir(parents=True, exist_ok=True)
-                if overwrite:
-                    for name in FILES:
-                        (directory / name).unlink(missing_ok=True)
-                (directory / "manifest.json").touch(exist_ok=False)  # of two runs at once, one gets the directory
-                (directory / "scenario.toml").write_bytes(text.encode())
-                (directory / "resolved.toml").write_bytes(resolved.encode())
-                self._file = h5py.File(directory / "trajectory.h5", "w", libver=("v110", "v110"))
-                self._csv = open(directory / "energy.csv", "w", newline="")  # noqa: SIM115 - closed by _finish_manifest
-            except FileExistsError:
-                raise InputError(f"{directory}: {HOLDS_A_RUN}") from None
-            except OSError as error:
-                raise InputError(f"{directory}: cannot be written ({error}); give another --out") from None
-            self._table = csv.writer(self._csv)
-            self._table.writerow(["step", "time", *ENERGIES])
+            self._lay_out(scenario, model, text, resolved)
+            return
+        self._origin = origin_of(scenario, text, model)
+        try:
+            if after is None:
+                self._claim(directory, text, resolved, overwrite)
+            self._lock = locked(directory)
             self._manifest = {
                 "minidem": version("minidem"),
                 "versions": {name: version(name) for name in ("numpy", "numba", "scipy", "h5py", "pydantic")},
@@ -96,10 +115,59 @@ class Recorder:
                 "status": "running",
                 "sha256": {name: sha256(directory / name) for name in ("scenario.toml", "resolved.toml")},
             }
-            self._write_manifest()
-        self._lay_out(scenario, model, text, resolved)
-        if directory is not None:
+            if after is not None:
+                before = json.loads((directory / "manifest.json").read_bytes())
+                self._manifest["started"] = before.get("started")
+                self._manifest["resumed"] = [*before.get("resumed", ()), {"step": after.state.step, "at": now()}]
+            self._file = h5py.File(fresh(directory / "trajectory.h5.new"), "w", libver=("v110", "v110"))
+            self._lay_out(scenario, model, text, resolved)
+            self._csv = open(fresh(directory / "energy.csv.new"), "x", newline="")  # noqa: SIM115 - see _finish_manifest
+            self._table = csv.writer(self._csv)
+            self._table.writerow(["step", "time", *ENERGIES])
+            if after is not None:
+                self._take_over(directory, after)
             self._file.swmr_mode = True
+            for name in ("trajectory.h5", "energy.csv"):
+                os.replace(directory / f"{name}.new", directory / name)
+            self._write_manifest()
+        except FileExistsError:
+            raise InputError(f"{directory}: {HOLDS_A_RUN}") from None
+        except OSError as error:
+            raise InputError(f"{directory}: cannot be written ({error}); give another --out") from None
+
+    def _claim(self, directory: Path, text: str, resolved: str, overwrite: bool) -> None:
+        directory.mkdir(parents=True, exist_ok=True)
+        if overwrite:
+            for name in FILES:
+                (directory / name).unlink(missing_ok=True)
+        (directory / "manifest.json").touch(exist_ok=False)  # of two runs at once, one gets the directory
+        (directory / "scenario.toml").write_bytes(text.encode())
+        (directory / "resolved.toml").write_bytes(resolved.encode())
+
+    def _take_over(self, directory: Path, after: Checkpoint) -> None:
+        """What was recorded up to a checkpoint, into the new files. Copied, because HDF5 does not write to a file whose
+        writer was killed, and because what is there is safe until the copy is."""
+        old = directory / "trajectory.h5"
+        wanted = {"particles/bodies": (tuple(FRAME), after.frames), "observables": ((*ENERGIES, *VECTORS), after.rows)}
+        found = dict.fromkeys(wanted, 0)
+        try:
+            with opened(old) as file:
+                for group, (names, count) in wanted.items():
+                    found[group] = copy_rows(file[group], self._file[group], names, count)
+        except (InputError, OSError, RuntimeError, LookupError, TypeError, ValueError, AttributeError):
+            pass  # damaged: what could not be read is missing
+        if found["particles/bodies"] < after.frames or found["observables"] < after.rows:
+            aside = directory / "trajectory.damaged.h5"
+            if old.exists():
+                os.replace(old, aside)
+            kept = f"{found['particles/bodies']} of the {after.frames} frames before step {after.state.step} are kept"
+            self.notes.append(f"{old}: damaged, set aside as {aside.name}; {kept}")
+        if found["observables"] == after.rows:
+            log = logged_rows(self._file["observables"])
+        else:
+            log = logged_lines(directory / "energy.csv", after.rows)
+        self._table.writerows(log)
+        self.totals = [float(row[-1]) for row in log]
 
     def __enter__(self) -> "Recorder":
         return self
@@ -154,6 +222,7 @@ class Recorder:
 
     def record_observables(self, step: int, time_: float, values: dict[str, Any]) -> None:
         self._observables.append((step, time_, values))
+        self.totals.append(values["total"])
         self.flush_if_due()
 
     def flush_if_due(self) -> None:
@@ -182,6 +251,16 @@ class Recorder:
         self._frames, self._observables, self._buffered = [], [], 0
         self._flushed = time.monotonic()
 
+    def save(self, state: State, wall_s: float) -> None:
+        """A checkpoint, after all that was recorded before it."""
+        if self.directory is None:
+            return
+        self._flush()
+        for name in ("trajectory.h5", "energy.csv"):
+            sync(self.directory / name)
+        frames, rows = (len(self._file[name]) for name in ("particles/bodies/position/step", "observables/total/step"))
+        write_checkpoint(self.directory, Checkpoint(state, self._origin, frames, rows, wall_s))
+
     def finish(self, summary: dict[str, Any]) -> None:
         self._flush()
         if self.directory is not None:
@@ -191,6 +270,7 @@ class Recorder:
     def _finish_manifest(self, status: str, summary: dict[str, Any]) -> None:
         assert self.directory is not None
         self._csv.close()
+        os.close(self._lock)
         paths = [self.directory / name for name in FILES if name != "manifest.json"]
         self._manifest |= {
             "ended": now(),
@@ -202,7 +282,7 @@ class Recorder:
 
     def _write_manifest(self) -> None:
         assert self.directory is not None
-        new = self.directory / "manifest.json.new"
+        new = fresh(self.directory / "manifest.json.new")
         new.write_text(json.dumps(self._manifest, indent=2) + "\n")
         os.replace(new, self.directory / "manifest.json")
 
@@ -246,6 +326,56 @@ def append(group: h5py.Group, names: tuple[str, ...], rows: list[tuple[int, floa
         dataset.resize(old + len(rows), axis=0)
         dataset[old:] = np.array(values)
         dataset.flush()  # here a full disk is an error; later HDF5 would crash on it
+
+
+def copy_rows(old: h5py.Group, new: h5py.Group, names: tuple[str, ...], most: int) -> int:
+    """The first whole rows of a series, a bufferful at a time; returns their number. The step goes last, as in `append`."""
+    count = min(most, whole_rows(old, names))
+    for part in (*(f"{name}/value" for name in names), f"{names[0]}/time", f"{names[0]}/step"):
+        source, target = old[part], new[part]
+        at_once = max(1, LARGEST_BUFFER // (8 * int(np.prod(source.shape[1:], dtype=int))))
+        for begin in range(0, count, at_once):
+            values = source[begin : min(begin + at_once, count)]
+            target.resize(begin + len(values), axis=0)
+            target[begin:] = values
+    return count
+
+
+def logged_rows(observables: h5py.Group) -> list[tuple[str, ...]]:
+    """The rows of energy.csv."""
+    columns = [observables["total"]["step"][:].tolist(), observables["total"]["time"][:].tolist()]
+    columns += [observables[name]["value"][:].tolist() for name in ENERGIES]
+    return [tuple(map(repr, row)) for row in zip(*columns, strict=True)]
+
+
+def logged_lines(path: Path, rows: int) -> list[tuple[str, ...]]:
+    """The first rows of an energy.csv."""
+    try:
+        with open(path, newline="") as file:
+            found = [tuple(row) for row in csv.reader(file)][1 : 1 + rows]
+        if len(found) == rows and all(math.isfinite(float(value)) for row in found for value in row):
+            return found
+    except (OSError, ValueError, csv.Error):
+        pass
+    raise InputError(f"{path.parent}: trajectory.h5 and energy.csv are damaged before the checkpoint; start a new run")
+
+
+def fresh(path: Path) -> Path:
+    """A path with nothing there: no file of an earlier writer, and no link to somewhere else."""
+    path.unlink(missing_ok=True)
+    return path
+
+
+def locked(directory: Path) -> int:
+    """A handle that keeps others from writing a run there until it is closed, or this process ends."""
+    handle = os.open(directory, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise InputError(f"{directory}: another process is writing this run; stop it first") from None
+    except OSError:  # a file system without locks
+        pass
+    return handle
 
 
 def now() -> str:

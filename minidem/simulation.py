@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import quaternions
+from .checkpoint import VERSIONS, State, check_state, differences, last_checkpoint, origin_of
 from .core.compiling import cache_directory, compiled_for
 from .core.neighbours import SMALLEST_SKIN
 from .core.ordering import reorder, spatial_order
@@ -21,16 +22,18 @@ from .core.staggering import half_back, on_step_motion
 from .core.state import BLOCK, World
 from .core.step import advance
 from .core.world import make_room, make_world
+from .errors import InputError
 from .machine import processors
-from .model import Model, build_model, chunks
+from .model import Model, build_model, chunks, model_at_rest
 from .observables import conserved_sums
-from .recorder import ENERGIES, Recorder, claimed_directory
+from .recorder import ENERGIES, Recorder, begun_run, claimed_directory
 from .scenario import Scenario, hertz_contact_time
 from .trajectory import Frame, Trajectory
 
 Array = NDArray[np.float64]
 SORT_EVERY = 20_000  # steps after which the bodies of large systems are put into spatial order again
 ROUND_OFF = 0.01  # of the energy's parts: where these cancel, the total deviates by many times its first value, and is right
+CHECKPOINT_EVERY = 60.0  # s of wall time
 PATIENCE = 0.1  # s of wall time in compiled code before signals and progress get their turn
 
 
@@ -71,7 +74,7 @@ class Simulation:
     the integrators want them.
     """
 
-    def __init__(self, model: Model, rotation: str, threads: int | None = None):
+    def __init__(self, model: Model, rotation: str, threads: int | None = None, state: State | None = None):
         self.model = model
         self.step = 0
         self._rotation = compiled_rotation(rotation)
@@ -84,8 +87,15 @@ class Simulation:
         self._helpers = ThreadPoolExecutor(self.threads - 1) if self.threads > 1 else None
         self._rank = np.arange(n)  # where the bodies of the model are in `bodies`
         self._world: World
-        self._sort(SMALLEST_SKIN * float(self.bodies.reach.mean()))
         self._pending = True  # the forces of the present step are not known
+        if state is None:
+            self._begin()
+        else:
+            self._go_on(state)
+
+    def _begin(self) -> None:
+        """From the motion of the model to step 0."""
+        self._sort(SMALLEST_SKIN * float(self.bodies.reach.mean()))
         self.advance(0)
         given = (self.bodies.velocity, self.bodies.orientation, self.bodies.spin)
         start = self._observables(lambda some: [values[:, some] for values in given])
@@ -95,14 +105,49 @@ class Simulation:
             kept[:3] = self.bodies.spin
             self.bodies = self.bodies._replace(spin=kept)
             self._world = self._world._replace(bodies=self.bodies)
-        half_back(self._rotation.start, self.bodies, model.gravity, model.dt)
+        half_back(self._rotation.start, self.bodies, self.model.gravity, self.model.dt)
+
+    def _go_on(self, state: State) -> None:
+        """From a state that `state` returned. Its forces are found again, which tells whether this is the same program on
+        a processor that computes in the same way: `exact`."""
+        self.step, self.initial_energy, self._rank = state.step, state.initial_energy, state.rank
+        reorder(self.bodies, np.argsort(state.rank))
+        moving = {name: getattr(state, name) for name in ("position", "velocity", "orientation", "spin")}
+        self.bodies = self.bodies._replace(**moving)
+        self._make_world(0.0)
+        for lists, skin, age in zip((self._world.lists, self._world.close), state.skin, state.age, strict=True):
+            lists.skin[0], lists.age[0] = skin, age
+        self.advance(0)
+        again = ((self.bodies.force, state.force), (self.bodies.torque, state.torque))
+        self.exact = all(np.array_equal(new, old, equal_nan=True) for new, old in again)
+
+    @property
+    def state(self) -> State:
+        """What the next step starts from; the arrays are those of the simulation."""
+        bodies, lists = self.bodies, (self._world.lists, self._world.close)
+        return State(
+            step=self.step,
+            initial_energy=self.initial_energy,
+            rank=self._rank,
+            position=bodies.position,
+            velocity=bodies.velocity,
+            orientation=bodies.orientation,
+            spin=bodies.spin,
+            force=bodies.force,
+            torque=bodies.torque,
+            skin=np.array([one.skin[0] for one in lists]),
+            age=np.array([one.age[0] for one in lists]),
+        )
 
     def _sort(self, skin: float) -> None:
-        """Bodies of large systems in spatial order, and room for new lists with about that skin (m)."""
+        """Bodies of large systems in spatial order; new lists with about that skin (m) are to be made."""
         if len(self._rank) > BLOCK:
             order = spatial_order(self.bodies.position)
             reorder(self.bodies, order)
             self._rank = np.argsort(order)[self._rank]
+        self._make_world(skin)
+
+    def _make_world(self, skin: float) -> None:
         model = self.model
         vars(self).pop("_world", None)  # there is memory for one, not for two
         self._world = make_world(self.bodies, model.shapes, model.walls, model.modulus, self.threads, skin)
@@ -228,63 +273,170 @@ def run(
     source: str = "",
     text: str = "",
     threads: int | None = None,
+    checkpoint_every: float = CHECKPOINT_EVERY,
+    max_wall: float = math.inf,
     on_progress: Callable[[Progress], None] = lambda progress: None,
     stop: Callable[[], bool] = lambda: False,
 ) -> Result:
-    """Run a scenario to its end, or until `stop()` is true after some step.
+    """Run a scenario to its end, or until `stop()` is true after some step, or for `max_wall` seconds.
 
-    With `out` the run directory is written; without, everything is kept in memory. `source` names the scenario in messages,
-    `text` is the scenario as its author wrote it.
+    With `out` the run directory is written, with a checkpoint after every `checkpoint_every` seconds and at the end;
+    without, everything is kept in memory. `source` names the scenario in messages, `text` is the scenario as its author
+    wrote it.
     """
-    begun = time.perf_counter()
+    clock = Clock(checkpoint_every, max_wall)
     directory = None if out is None else claimed_directory(Path(out), overwrite)
     simulation = prepared(scenario, source, threads)
-    model = simulation.model
-    ready = time.perf_counter()
+    clock.ready()
+    with Recorder(directory, scenario, simulation.model, text, overwrite, simulation.threads) as recorder:
+        return recorded(simulation, recorder, scenario, clock, on_progress, stop)
 
-    total = []  # energy at each row of the log, J
-    with Recorder(directory, scenario, model, text, overwrite, simulation.threads) as recorder:
-        frame_steps, log_steps = (
-            evenly_spaced(count, model.steps) for count in (scenario.output.frames, scenario.output.energies)
+
+def resume(
+    run_dir: str | PathLike[str],
+    *,
+    threads: int | None = None,
+    force: bool = False,
+    checkpoint_every: float = CHECKPOINT_EVERY,
+    max_wall: float = math.inf,
+    on_progress: Callable[[Progress], None] = lambda progress: None,
+    on_note: Callable[[str], None] = lambda note: None,
+    stop: Callable[[], bool] = lambda: False,
+) -> Result:
+    """Go on with a run that was stopped or killed, from its last checkpoint: as if it had never stopped, to the last bit.
+
+    A run without a checkpoint starts again. With `force` it goes on although the program or the processor is another one.
+    `on_note` is told what was found damaged.
+    """
+    clock = Clock(checkpoint_every, max_wall)
+    directory = Path(run_dir)
+    scenario, text, summary = begun_run(directory)
+    if summary is not None:
+        return Result(summary, Trajectory(directory))
+    last, notes = last_checkpoint(directory)
+    if last is None:
+        on_note(f"{directory}: there is no checkpoint yet; starting again")
+        return run(
+            scenario,
+            directory,
+            overwrite=True,
+            text=text,
+            threads=threads,
+            checkpoint_every=checkpoint_every,
+            max_wall=max_wall,
+            on_progress=on_progress,
+            stop=stop,
         )
-        chunk = 1  # steps that take less than PATIENCE
-        drift, reason = math.nan, ""  # of the last row
-        for milestone in sorted(frame_steps | log_steps):
-            while simulation.step < milestone and not stop():
-                began, steps = time.perf_counter(), min(chunk, milestone - simulation.step)
-                simulation.advance(steps)
-                chunk = max(1, min(2 * chunk, int(PATIENCE * steps / (time.perf_counter() - began))))
-                on_progress(Progress(simulation.step, model.steps, drift))
-                recorder.flush_if_due()
-            if simulation.step < milestone:
+    model = model_at_rest(scenario)
+    changed = differences(last.origin, origin_of(scenario, text, model), VERSIONS if force else ())
+    if changed:
+        raise InputError("\n  ".join([f"{directory}: the run cannot go on from step {last.state.step}:", *changed, UNDO]))
+    check_state(last.state, len(model.species), compiled_rotation(scenario.integrator.rotation).values, directory)
+    simulation = Simulation(model, scenario.integrator.rotation, threads, last.state)
+    if not simulation.exact and not force:
+        differ = f"the forces of step {last.state.step} differ from those that the checkpoint holds"
+        raise InputError(f"{directory}: {differ}; go on where it ran before, or with --force, but not to the last bit")
+    compiled_mark(scenario).touch()
+    clock.ready(last.wall_s)
+    with Recorder(directory, scenario, model, text, threads=simulation.threads, after=last) as recorder:
+        for note in notes + recorder.notes:
+            on_note(note)
+        return recorded(simulation, recorder, scenario, clock, on_progress, stop)
+
+
+UNDO = "undo this, or start a new run (--force goes on with other versions all the same, but not to the last bit)"
+
+
+class Clock:
+    """Wall time of a run: of this part of it, and of all parts."""
+
+    def __init__(self, checkpoint_every: float, max_wall: float):
+        self.begun = self._saved = time.perf_counter()
+        self._every, self._end = checkpoint_every, self.begun + max_wall
+        self._saving = 0.0  # s that the last checkpoint took
+
+    def ready(self, before: float = 0.0) -> None:
+        """Steps are made from now on, after those of `before` seconds."""
+        self.set_up = time.perf_counter() - self.begun
+        self._start = time.perf_counter() - before
+
+    @property
+    def wall_s(self) -> float:
+        """Of all steps."""
+        return time.perf_counter() - self._start
+
+    def due(self) -> bool:
+        """Is it time for a checkpoint?"""
+        return time.perf_counter() - self._saved >= self._every
+
+    def over(self) -> bool:
+        """Is there just time left for a last step and a checkpoint?"""
+        return time.perf_counter() + 2 * PATIENCE + 2 * self._saving >= self._end
+
+    def save(self, simulation: Simulation, recorder: Recorder) -> None:
+        began = time.perf_counter()
+        recorder.save(simulation.state, self.wall_s)
+        self._saved = time.perf_counter()
+        self._saving = self._saved - began
+
+
+def recorded(
+    simulation: Simulation,
+    recorder: Recorder,
+    scenario: Scenario,
+    clock: Clock,
+    on_progress: Callable[[Progress], None],
+    stop: Callable[[], bool],
+) -> Result:
+    """From the present step to the end."""
+    model, reason = simulation.model, ""
+    frame_steps, log_steps = (
+        evenly_spaced(count, model.steps) for count in (scenario.output.frames, scenario.output.energies)
+    )
+    chunk = 1  # steps that take less than PATIENCE
+    drift = math.nan  # of the last row
+    # What belongs to the step of a checkpoint was recorded before.
+    milestones = [step for step in sorted(frame_steps | log_steps) if step > simulation.step or not recorder.resumed]
+    for milestone in milestones:
+        while simulation.step < milestone and not stop() and not clock.over():
+            began, steps = time.perf_counter(), min(chunk, milestone - simulation.step)
+            simulation.advance(steps)
+            chunk = max(1, min(2 * chunk, int(PATIENCE * steps / (time.perf_counter() - began))))
+            on_progress(Progress(simulation.step, model.steps, drift))
+            recorder.flush_if_due()
+            if clock.due() and simulation.step < milestone:
+                clock.save(simulation, recorder)
+        if simulation.step < milestone:
+            break
+        if milestone in log_steps:
+            observables = simulation.observables()
+            recorder.record_observables(simulation.step, simulation.time, observables)
+            total = observables["total"]
+            drift = float(deviation(total, simulation.initial_energy))
+            parts = sum(abs(observables[name]) for name in ENERGIES if name != "total")
+            off = abs(total - simulation.initial_energy) > ROUND_OFF * parts
+            if not math.isfinite(total) or (drift > scenario.guard.energy and off):
+                reason = blown_up(simulation.step, total, drift)
                 break
-            if milestone in log_steps:
-                observables = simulation.observables()
-                recorder.record_observables(simulation.step, simulation.time, observables)
-                total.append(observables["total"])
-                drift = float(deviation(total[-1], simulation.initial_energy))
-                parts = sum(abs(observables[name]) for name in ENERGIES if name != "total")
-                off = abs(total[-1] - simulation.initial_energy) > ROUND_OFF * parts
-                if not math.isfinite(total[-1]) or (drift > scenario.guard.energy and off):
-                    reason = blown_up(simulation.step, total[-1], drift)
-                    break
-            if milestone in frame_steps:
-                recorder.record_frame(simulation.step, simulation.time, simulation.frame())
-        wall = time.perf_counter() - ready
-        summary = {
-            "run_dir": None if directory is None else str(directory),
-            "bodies": len(model.species),
-            "spheres": model.spheres,
-            "steps": simulation.step,
-            "dt": model.dt,
-            "wall_s": wall,
-            "us_per_step": 1e6 * wall / max(simulation.step, 1),
-            "compile_s": ready - begun,
-            "integrator": scenario.integrator.rotation,
-            "energy": drift_summary(np.array(total), simulation.initial_energy),
-            "status": "failed" if reason else "ok" if simulation.step == model.steps else "interrupted",
-        }
-        recorder.finish(summary)
+        if milestone in frame_steps:
+            recorder.record_frame(simulation.step, simulation.time, simulation.frame())
+    if not reason:
+        clock.save(simulation, recorder)
+    wall = clock.wall_s
+    summary = {
+        "run_dir": None if recorder.directory is None else str(recorder.directory),
+        "bodies": len(model.species),
+        "spheres": model.spheres,
+        "steps": simulation.step,
+        "dt": model.dt,
+        "wall_s": wall,
+        "us_per_step": 1e6 * wall / max(simulation.step, 1),
+        "compile_s": clock.set_up,
+        "integrator": scenario.integrator.rotation,
+        "energy": drift_summary(np.array(recorder.totals), simulation.initial_energy),
+        "status": "failed" if reason else "ok" if simulation.step == model.steps else "interrupted",
+    }
+    recorder.finish(summary)
     return Result(summary, recorder.trajectory(), reason)
 
 

@@ -17,7 +17,16 @@ from . import quaternions
 from .errors import InputError
 
 Array = NDArray[np.float64]
-FILES = ("scenario.toml", "resolved.toml", "manifest.json", "trajectory.h5", "energy.csv", "checkpoint.h5")
+FILES = (
+    "scenario.toml",
+    "resolved.toml",
+    "manifest.json",
+    "trajectory.h5",
+    "energy.csv",
+    "checkpoint.h5",
+    "checkpoint.previous.h5",
+    "trajectory.damaged.h5",
+)
 FRAME = {  # name: (components, unit)
     "position": (3, "m"),
     "velocity": (3, "m s-1"),

@@ -66,12 +66,24 @@ fused = njit(forceinline=True, **_for_kernels | {"fastmath": {"contract"}})
 _for_python = partial(njit, nogil=True, _nrt=False, no_cfunc_wrapper=True)
 
 
+def _sources() -> list[Path]:
+    return sorted(Path(__file__).parent.rglob("*.py"))
+
+
+def source_digest() -> str:
+    """A name for the present state of the kernel sources, the same on every machine."""
+    digest = hashlib.sha256()
+    for source in _sources():
+        digest.update(source.name.encode() + source.read_bytes())
+    return digest.hexdigest()[:16]
+
+
 @cache
 def cache_directory() -> Path:
     """A writable folder for compiled code, a new one for every state of the kernel sources and of what compiles them."""
     digest = hashlib.sha256(f"{numba.__version__} {sys.version} {get_host_cpu_name()}".encode())
     # The times too: numba looks at that of a kernel's own file, and would find no kernel after a mere `touch`.
-    for source in sorted(Path(__file__).parent.rglob("*.py")):
+    for source in _sources():
         digest.update(f"{source} {source.stat().st_mtime_ns}".encode() + source.read_bytes())
     try:
         user_cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
