@@ -13,7 +13,6 @@ import difflib
 import hashlib
 import os
 from dataclasses import dataclass, fields
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,8 @@ from numpy.typing import NDArray
 
 from .core.compiling import get_host_cpu_name, source_digest
 from .core.state import LANES
-from .errors import InputError, WriteError
+from .errors import InputError
+from .machine import version
 from .model import Model
 from .scenario import Scenario
 
@@ -111,10 +111,9 @@ def write_checkpoint(directory: Path, checkpoint: Checkpoint) -> None:
             os.replace(directory / CURRENT, directory / PREVIOUS)
         os.replace(new, directory / CURRENT)
         sync(directory)
-    except (OSError, RuntimeError) as error:  # RuntimeError is h5py's word for some of HDF5's
+    except BaseException:
         new.unlink(missing_ok=True)
-        kept = "; the last checkpoint is kept" if (directory / CURRENT).exists() else ""
-        raise WriteError(f"{directory}: the checkpoint cannot be written ({error}){kept}") from error
+        raise
 
 
 def head_of(raw: Any) -> bytes:

@@ -2,6 +2,8 @@
 
 import os
 import platform
+from functools import cache
+from importlib import metadata
 from pathlib import Path
 
 
@@ -21,3 +23,8 @@ def machine() -> str:
         lines = []
     models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
     return f"{models[0] if models else platform.processor() or platform.machine()}, {os.cpu_count()} processors"
+
+
+@cache
+def version(package: str) -> str:
+    return metadata.version(package)

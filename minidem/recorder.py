@@ -4,6 +4,7 @@ The trajectory is written in HDF5's single-writer-multiple-readers mode, so that
 while the run goes on and after the run was killed.
 """
 
+import contextlib
 import csv
 import fcntl
 import getpass
@@ -12,10 +13,10 @@ import json
 import math
 import os
 import platform
+import re
 import time
 import uuid
 from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ import numpy as np
 
 from .checkpoint import Checkpoint, State, origin_of, sync, write_checkpoint
 from .errors import InputError, WriteError
+from .machine import version
 from .model import Model
 from .scenario import Scenario, parse, read_text
 from .trajectory import FILES, FRAME, Frame, Trajectory, opened, whole_rows, writer_of
@@ -175,10 +177,13 @@ class Recorder:
     def __exit__(self, kind: type | None, *_: object) -> None:
         if self.directory is None:
             return
-        if kind is not None:
-            if not issubclass(kind, WriteError):  # a full disk: HDF5 could not close the file either
-                self._flush()
-                self._file.close()
+        if kind is None:
+            return
+        full = issubclass(kind, WriteError)  # then HDF5 could not close the file either
+        if not full:
+            self._flush()
+            self._file.close()
+        with contextlib.suppress(*([OSError] if full else [])):
             self._finish_manifest("failed", {})
 
     def _lay_out(self, scenario: Scenario, model: Model, text: str, resolved: str) -> None:
@@ -233,8 +238,14 @@ class Recorder:
     def _flush(self) -> None:
         try:
             self._write_buffers()
-        except (OSError, RuntimeError) as error:  # RuntimeError is h5py's word for some of HDF5's
-            raise WriteError(f"{self.directory}: cannot be written to ({error})") from error
+        except (OSError, RuntimeError) as error:  # RuntimeError is h5py's word for some of HDF5's errors
+            raise self._no_longer_writable(error) from error
+
+    def _no_longer_writable(self, error: Exception) -> WriteError:
+        told = re.search(r"error message = '([^']*)'", str(error))  # in the long story that HDF5 tells
+        why = told[1] if told else " ".join(str(error).split())
+        go_on = f"when that is mended, go on with: minidem resume {self.directory}"
+        return WriteError(f"{self.directory}: cannot be written to ({why}); {go_on}")
 
     def _write_buffers(self) -> None:
         append(
@@ -256,10 +267,13 @@ class Recorder:
         if self.directory is None:
             return
         self._flush()
-        for name in ("trajectory.h5", "energy.csv"):
-            sync(self.directory / name)
         frames, rows = (len(self._file[name]) for name in ("particles/bodies/position/step", "observables/total/step"))
-        write_checkpoint(self.directory, Checkpoint(state, self._origin, frames, rows, wall_s))
+        try:
+            for name in ("trajectory.h5", "energy.csv"):
+                sync(self.directory / name)
+            write_checkpoint(self.directory, Checkpoint(state, self._origin, frames, rows, wall_s))
+        except (OSError, RuntimeError) as error:
+            raise self._no_longer_writable(error) from error
 
     def finish(self, summary: dict[str, Any]) -> None:
         self._flush()

@@ -312,6 +312,7 @@ def resume(
     directory = Path(run_dir)
     scenario, text, summary = begun_run(directory)
     if summary is not None:
+        on_note(f"{directory}: the run is done")
         return Result(summary, Trajectory(directory))
     last, notes = last_checkpoint(directory)
     if last is None:

@@ -1,0 +1,304 @@
+"""A run that was interrupted and went on is the run that was not, to the last bit."""
+
+import json
+import os
+import signal
+import time
+from dataclasses import replace
+
+import h5py
+import numpy as np
+import pytest
+from runs import CLUMPS, assert_same, scene
+
+from minidem import InputError, resume, run, simulation
+from minidem.checkpoint import read_checkpoint, write_checkpoint
+from minidem.core.rotation.registry import SCHEMES
+
+SINGLE = [name for name, scheme in SCHEMES.items() if scheme.torque_evaluations == 1]
+
+
+@pytest.fixture(autouse=True)
+def one_step_at_a_time(monkeypatch):
+    """So that runs can be stopped after any step; large systems are sorted anew every 50 steps."""
+    monkeypatch.setattr(simulation, "PATIENCE", 0.0)
+    monkeypatch.setattr(simulation, "SORT_EVERY", 50)
+
+
+class At:
+    """Stops a run after a step."""
+
+    def __init__(self, step):
+        self.step, self.now = step, 0
+
+    def on_progress(self, progress):
+        self.now = progress.step
+
+    def options(self):
+        return {"on_progress": self.on_progress, "stop": lambda: self.now >= self.step}
+
+
+def interrupted(scenario, directory, steps, **options):
+    """Stopped after each of these steps, and at last not."""
+    result = run(scenario, directory, **options, **At(steps[0]).options())
+    for step, following in zip(steps, [*steps[1:], 10**9], strict=True):
+        assert result.summary["status"] == "interrupted" and result.summary["steps"] == step
+        result.trajectory.close()
+        result = resume(directory, **options, **At(following).options())
+    assert result.summary["status"] == "ok"
+    result.trajectory.close()
+    return result.summary
+
+
+@pytest.mark.parametrize("rotation", SINGLE)
+@pytest.mark.parametrize("kind", CLUMPS)
+def test_one_thread(kind, rotation, tmp_path):
+    scenario = scene(kind, rotation)
+    expected = run(scenario, tmp_path / "whole", threads=1)
+    assert np.ptp(expected.energy["elastic"]) > 0  # there are contacts, which come and go
+    expected.trajectory.close()
+    summary = interrupted(scenario, tmp_path / "parts", (1, 40, 97), threads=1)
+    assert_same(tmp_path / "parts", tmp_path / "whole")
+    assert summary["energy"] == expected.summary["energy"]
+
+
+def pytest_generate_tests(metafunc):
+    if metafunc.function is test_two_threads:
+        some = [("spheres", "spiral"), ("rods", "omelyan"), ("chess", "fincham-yade")]
+        everything = [(kind, rotation) for kind in CLUMPS for rotation in SINGLE]
+        metafunc.parametrize("kind, rotation", everything if metafunc.config.getoption("--long") else some)
+
+
+def test_two_threads(kind, rotation, tmp_path, long):
+    """Two blocks of bodies, which are sorted anew; interrupted with two threads, gone on with one, and the other way."""
+    scenario = scene(kind, rotation, count=600, steps=120)
+    run(scenario, tmp_path / "whole", threads=2).trajectory.close()
+    for number, steps in enumerate([(50, 77), (3, 49, 51, 100)] if long else [(50, 77)]):
+        directory = tmp_path / f"parts{number}"
+        run(scenario, directory, threads=2, **At(steps[0]).options()).trajectory.close()
+        for following, threads in zip([*steps[1:], 10**9], (1, 2, 1, 2), strict=False):
+            resume(directory, threads=threads, **At(following).options()).trajectory.close()
+        assert_same(directory, tmp_path / "whole")
+
+
+@pytest.mark.parametrize("step", [0, 19, 20, 21, 159])
+def test_around_a_recorded_step(step, tmp_path):
+    """Frames are at every 20th step: each is there once."""
+    scenario = scene("rods")
+    run(scenario, tmp_path / "whole").trajectory.close()
+    interrupted(scenario, tmp_path / "parts", (step,))
+    assert_same(tmp_path / "parts", tmp_path / "whole")
+
+
+def test_checkpoint_is_the_state(tmp_path):
+    """As it is in memory, half-step velocities and all."""
+    scenario = scene("rods", "omelyan")
+    run(scenario, tmp_path / "run", **At(33).options()).trajectory.close()
+    simulated = simulation.Simulation(simulation.build_model(scenario), "omelyan")
+    simulated.advance(33)
+    with h5py.File(tmp_path / "run/checkpoint.h5", "r") as file:
+        assert file["state/step"][()] == 33
+        for name in ("position", "velocity", "orientation", "spin", "force", "torque", "rank"):
+            assert np.array_equal(file[f"state/{name}"][()], getattr(simulated.state, name)), name
+        assert not np.array_equal(file["state/velocity"][()], simulated.frame().velocity.T)
+
+
+def test_interval(tmp_path):
+    """Checkpoints by wall time, the one before kept."""
+    steps = []
+
+    def note(progress):
+        path = tmp_path / "run/checkpoint.h5"
+        if path.exists() and progress.step % 10 == 0:
+            with h5py.File(path, "r") as file:
+                steps.append(int(file["state/step"][()]))
+
+    run(scene("rods"), tmp_path / "run", checkpoint_every=0.0, on_progress=note).trajectory.close()
+    assert len(set(steps)) > 10 and steps == sorted(steps)
+    with h5py.File(tmp_path / "run/checkpoint.previous.h5", "r") as file:
+        assert file["state/step"][()] < 160
+
+
+def test_done(tmp_path):
+    """There is nothing to go on with."""
+    first = run(scene("rods"), tmp_path / "run")
+    first.trajectory.close()
+    before = (tmp_path / "run/trajectory.h5").read_bytes()
+    notes = []
+    again = resume(tmp_path / "run", on_note=notes.append)
+    assert again.summary == first.summary and len(again.trajectory) == 9
+    assert (tmp_path / "run/trajectory.h5").read_bytes() == before
+    assert "is done" in notes[0]
+
+
+def test_without_a_checkpoint(tmp_path):
+    """Killed before the first: it starts again."""
+    run(scene("rods"), tmp_path / "whole").trajectory.close()
+    run(scene("rods"), tmp_path / "run", **At(30).options()).trajectory.close()
+    (tmp_path / "run/checkpoint.h5").unlink()
+    notes = []
+    resume(tmp_path / "run", on_note=notes.append).trajectory.close()
+    assert "starting again" in notes[0]
+    assert_same(tmp_path / "run", tmp_path / "whole")
+
+
+@pytest.fixture
+def stopped(tmp_path):
+    """A run that was stopped after 60 steps, with two checkpoints."""
+    run(scene("rods"), tmp_path / "run", **At(40).options()).trajectory.close()
+    resume(tmp_path / "run", **At(60).options()).trajectory.close()
+    return tmp_path / "run"
+
+
+def test_changed_integrator(stopped):
+    text = (stopped / "resolved.toml").read_text()
+    (stopped / "resolved.toml").write_text(text.replace('"spiral"', '"omelyan"'))
+    with pytest.raises(InputError) as caught:
+        resume(stopped, force=True)
+    assert '-rotation = "spiral"' in str(caught.value) and '+rotation = "omelyan"' in str(caught.value)
+    assert "step 60" in str(caught.value)
+
+
+def test_changed_scenario(stopped):
+    with open(stopped / "scenario.toml", "a") as file:
+        file.write("# one more line\n")
+    with pytest.raises(InputError, match=r"scenario.toml:(.|\n)*\+# one more line"):
+        resume(stopped)
+
+
+def test_changed_clump_file(tmp_path):
+    """The resolved scenario names the file and not what is in it."""
+    (tmp_path / "rod.csv").write_text("-0.01,0,0,0.008\n0.01,0,0,0.008\n")
+    scenario = scene("rods").with_changes({"clump.rod.spheres": None, "clump.rod.file": str(tmp_path / "rod.csv")})
+    run(scenario, tmp_path / "run", **At(20).options()).trajectory.close()
+    (tmp_path / "rod.csv").write_text("-0.01,0,0,0.008\n0.01,0,0,0.0080001\n")
+    with pytest.raises(InputError, match=r"clump\.rod: its spheres"):
+        resume(tmp_path / "run")
+
+
+def test_other_version(stopped, monkeypatch):
+    """Refused, with what differs; --force goes on."""
+    monkeypatch.setattr("minidem.checkpoint.version", lambda name: "9.9")
+    with pytest.raises(InputError, match=r"minidem: was [\d.]+, is 9.9"):
+        resume(stopped)
+    assert resume(stopped, force=True).summary["status"] == "ok"
+
+
+def test_forces_that_come_out_differently(stopped):
+    """As they would on a processor that rounds in another way."""
+    last = read_checkpoint(stopped / "checkpoint.h5")
+    other = np.nextafter(last.state.force, np.inf)
+    write_checkpoint(stopped, replace(last, state=replace(last.state, force=other)))
+    with pytest.raises(InputError, match=r"the forces of step 60 differ.*--force"):
+        resume(stopped)
+    assert resume(stopped, force=True).summary["status"] == "ok"
+
+
+def test_checkpoint_of_something_else(stopped):
+    """Whole, but not of these bodies."""
+    last = read_checkpoint(stopped / "checkpoint.h5")
+    for wrong in ({"position": np.zeros((3, 5))}, {"rank": np.zeros(16, np.int64)}, {"spin": np.zeros((3, 16), np.float32)}):
+        write_checkpoint(stopped, replace(last, state=replace(last.state, **wrong)))
+        with pytest.raises(InputError, match="not a checkpoint of this run"):
+            resume(stopped)
+
+
+def test_damaged_checkpoint(stopped, tmp_path):
+    """The one before is taken, and said so."""
+    run(scene("rods"), tmp_path / "whole").trajectory.close()
+    data = bytearray((stopped / "checkpoint.h5").read_bytes())
+    data[len(data) // 2] ^= 1
+    (stopped / "checkpoint.h5").write_bytes(data)
+    notes = []
+    resume(stopped, on_note=notes.append).trajectory.close()
+    assert "checkpoint.h5: not a whole checkpoint" in notes[0]
+    assert json.loads((stopped / "manifest.json").read_text())["resumed"][-1]["step"] == 40
+    assert_same(stopped, tmp_path / "whole")
+
+
+def test_damaged_checkpoints(stopped):
+    for name in ("checkpoint.h5", "checkpoint.previous.h5"):
+        os.truncate(stopped / name, 1000)
+    with pytest.raises(InputError, match="no checkpoint is whole; start again with"):
+        resume(stopped)
+
+
+@pytest.mark.parametrize("damage", ["cut", "zeros", "gone"])
+def test_damaged_trajectory(stopped, tmp_path, damage):
+    """Set aside; the energy log is whole all the same, and the frames after the checkpoint are right."""
+    run(scene("rods"), tmp_path / "whole").trajectory.close()
+    path = stopped / "trajectory.h5"
+    if damage == "gone":
+        path.unlink()
+    elif damage == "cut":
+        os.truncate(path, path.stat().st_size // 3)
+    else:
+        with open(path, "r+b") as file:
+            file.seek(2000)
+            file.write(bytes(4000))
+    notes = []
+    result = resume(stopped, on_note=notes.append)
+    assert "damaged" in notes[0] and (stopped / "trajectory.damaged.h5").exists() == (damage != "gone")
+    assert (stopped / "energy.csv").read_bytes() == (tmp_path / "whole/energy.csv").read_bytes()
+    with h5py.File(tmp_path / "whole/trajectory.h5", "r") as expected:
+        whole = expected["particles/bodies/position/value"][:]
+        assert np.array_equal(result.trajectory.position, whole[-len(result.trajectory) :])
+    assert result.trajectory.step[-5:].tolist() == [80, 100, 120, 140, 160]
+    result.trajectory.close()
+
+
+def test_damaged_trajectory_and_log(stopped):
+    (stopped / "trajectory.h5").unlink()
+    (stopped / "energy.csv").write_text("step,time\n")
+    with pytest.raises(InputError, match=r"trajectory.h5 and energy.csv are damaged"):
+        resume(stopped)
+
+
+def test_another_writer(stopped):
+    """Two at once would write over each other."""
+    caught = []
+
+    def try_to_resume(progress):
+        if progress.step == 70:
+            with pytest.raises(InputError) as refusal:
+                resume(stopped)
+            caught.append(str(refusal.value))
+
+    resume(stopped, on_progress=try_to_resume).trajectory.close()
+    assert "is writing this run" in caught[0]
+
+
+KILLS = {False: 15, True: 200}
+
+
+def test_kills(tmp_path, monkeypatch, long):
+    """SIGKILL at random times, again and again: what comes out in the end is the run that nobody killed."""
+    monkeypatch.setattr(simulation, "PATIENCE", 0.002)
+    scenario = scene("rods", steps=60_000)
+    run(scenario, tmp_path / "whole").trajectory.close()
+    random = np.random.default_rng(1)
+    kills = rounds = 0
+    while kills < KILLS[long]:
+        directory = tmp_path / f"killed{rounds}"
+        rounds += 1
+        for _ in range(1000):
+            child = os.fork()
+            if child == 0:  # which never returns from here
+                try:
+                    if (directory / "manifest.json").exists():
+                        resume(directory, checkpoint_every=0.01)
+                    else:
+                        run(scenario, directory, checkpoint_every=0.01)
+                    os._exit(0)
+                except BaseException as error:
+                    print(repr(error), flush=True)
+                    os._exit(1)
+            time.sleep(random.uniform(0.0, 0.25))
+            os.kill(child, signal.SIGKILL)
+            _, status = os.waitpid(child, 0)
+            if not os.WIFSIGNALED(status):
+                assert os.WEXITSTATUS(status) == 0
+                break
+            kills += 1
+        assert_same(directory, tmp_path / "whole")
+    print(f"{kills} kills, {rounds} runs")
