@@ -2,10 +2,10 @@ import pytest
 
 
 def pytest_addoption(parser):
-    parser.addoption("--long", action="store_true", help="the long versions of the tests that have one")
+    parser.addoption("--long", action="store_true", help="run long tests at full length")
 
 
 @pytest.fixture
 def long(request):
-    """Whether the long version is wanted."""
+    """Whether tests that have a long version should run it."""
     return request.config.getoption("--long")
