@@ -31,7 +31,7 @@ def test_energy_of_a_box_of_rods_has_no_trend(scheme, long):
     """5300 steps, in which each rod collides about ten times; 210,000 in the long version."""
     climb, scatter = fitted_trend(scheme, 8.0 if long else 0.2)
     assert abs(climb) < WALK * scatter
-    assert abs(climb) < (1e-3 if long else 1e-4)
+    assert abs(climb) < (1e-3 if long else 1e-4)  # no line follows a runaway: its scatter is large, too
 
 
 @pytest.mark.parametrize("scheme", ["fincham-yade", "velocity-verlet", "spiral-sync"])
