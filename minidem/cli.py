@@ -91,6 +91,7 @@ def run(
             checkpoint_every=checkpoint_every,
             max_wall=limit,
             on_progress=on_progress,
+            on_note=told,
             stop=lambda: bool(received),
         )
     end_of_run(result, scenario.name, received, json_, quiet)
@@ -120,10 +121,14 @@ def resume(
             checkpoint_every=checkpoint_every,
             max_wall=limit,
             on_progress=on_progress,
-            on_note=lambda note: print(note, file=sys.stderr, flush=True),
+            on_note=told,
             stop=lambda: bool(received),
         )
     end_of_run(result, str(run_dir), received, json_, quiet)
+
+
+def told(note: str) -> None:
+    print(note, file=sys.stderr, flush=True)
 
 
 def end_of_run(result: "Result", name: str, received: list[int], json_: bool, quiet: bool) -> None:
@@ -241,10 +246,13 @@ def check(
         print(json.dumps(report))
     if json_ or quiet:
         return
+    for note in report["notes"]:
+        told(note)
     contact = "none" if report["dt_hertz"] is None else f"{report['dt_hertz']:.3g}"
     print(f"bodies        {report['bodies']} of {report['spheres']} spheres in all")
     print(f"memory        about {report['memory_mb']:.1f} MB")
     print(f"dt            {report['dt']:.4g} s: {report['dt_rayleigh']:.3g} Rayleigh times, {contact} Hertz contact times")
+    print(f"a good dt     {report['dt_good']:.2g} s or less")
     print(f"steps         {report['steps']}, about {report['estimated_s']:.3g} s at {report['us_per_step']:.3g} us a step")
     print(f"\n{'clump':<12} {'spheres':>7} {'mass kg':>11} {'volume m3':>11}   principal moments kg m2")
     for name, clump in report["clumps"].items():

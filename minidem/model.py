@@ -166,8 +166,7 @@ def build_model(scenario: Scenario, source: str = "") -> Model:
         velocity[b], angular_velocity[b] = body.velocity, body.angular_velocity
     model = replace(model, position=position, orientation=orientation, velocity=velocity, angular_velocity=angular_velocity)
     rotate = compiled_rotation(scenario.integrator.rotation).advance
-    boxed = len(BOX_WALLS) if scenario.domain.box else 0
-    overlaps = initial_overlaps(model, rotate, exact, boxed, PRESSED if packed else 0.0)
+    overlaps = initial_overlaps(model, rotate, exact, box_walls(scenario), PRESSED if packed else 0.0)
     if overlaps:
         raise ScenarioError([f"{source}: {line}" for line in overlaps])
     return model
@@ -234,6 +233,16 @@ def walls_of(scenario: Scenario, materials: list[str]) -> Walls:
     )
 
 
+def box_walls(scenario: Scenario) -> int:
+    """How many of the walls are those of the box: the first ones."""
+    return len(BOX_WALLS) if scenario.domain.box else 0
+
+
+def wall_name(wall: int, boxed: int) -> str:
+    """`boxed`: how many walls are those of the box."""
+    return f"the box at {BOX_WALLS[wall]}" if wall < boxed else f"wall[{wall - boxed}]"
+
+
 def initial_overlaps(model: Model, rotate: Any, exact: int, boxed: int, pressed: float = 0.0) -> list[str]:
     """What touches at the start, a line a pair of bodies or a body and a wall: which, and by how much.
 
@@ -256,8 +265,7 @@ def initial_overlaps(model: Model, rotate: Any, exact: int, boxed: int, pressed:
     def what(other: int) -> str:
         if other < owner.size:
             return f"overlaps {named(owner[other])}"
-        w = other - owner.size
-        return f"reaches beyond {f'the box at {BOX_WALLS[w]}' if w < boxed else f'wall[{w - boxed}]'}"
+        return f"reaches beyond {wall_name(other - owner.size, boxed)}"
 
     for i, other in candidate_pairs(world):
         at_wall = other >= owner.size

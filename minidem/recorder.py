@@ -275,13 +275,13 @@ class Recorder:
         except (OSError, RuntimeError) as error:
             raise self._no_longer_writable(error) from error
 
-    def finish(self, summary: dict[str, Any]) -> None:
+    def finish(self, summary: dict[str, Any], reason: str = "") -> None:
         self._flush()
         if self.directory is not None:
             self._file.close()
-            self._finish_manifest(summary["status"], summary)
+            self._finish_manifest(summary["status"], summary, reason)
 
-    def _finish_manifest(self, status: str, summary: dict[str, Any]) -> None:
+    def _finish_manifest(self, status: str, summary: dict[str, Any], reason: str = "") -> None:
         assert self.directory is not None
         self._csv.close()
         os.close(self._lock)
@@ -289,6 +289,7 @@ class Recorder:
         self._manifest |= {
             "ended": now(),
             "status": status,
+            **({"reason": reason} if reason else {}),
             "sha256": {path.name: sha256(path) for path in paths if path.exists()},
             "summary": summary,
         }

@@ -93,6 +93,22 @@ def _above(bound: float, below: float = math.inf) -> Callable[[Any], float]:
 _positive = _above(0)
 
 
+def _limit(value: Any) -> float:
+    """Infinite for false."""
+    if value is False or value == math.inf:
+        return math.inf
+    try:
+        return _positive(value)
+    except ValueError as error:
+        raise ValueError(f"{error}; false for no limit") from None
+
+
+def _switch(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError(f"must be true or false, got {_shown(value)}")
+    return value
+
+
 def _not_negative(value: Any) -> float:
     if (number := _number(value)) < 0:
         raise ValueError(f"must not be negative, got {_shown(value)}")
@@ -230,6 +246,7 @@ Quaternion = Annotated[Number4, PlainValidator(_unit("w", "x", "y", "z"))]
 Sphere = Annotated[Number4, PlainValidator(_sphere)]
 Positive = Annotated[float, PlainValidator(_positive)]
 NotNegative = Annotated[float, PlainValidator(_not_negative)]
+Limit = Annotated[float, PlainValidator(_limit)]
 Text = Annotated[str, PlainValidator(_text)]
 Count = Annotated[int, PlainValidator(_whole(1, MAX_COUNT))]
 
@@ -327,9 +344,15 @@ class Output(Table):
 
 
 class Guard(Table):
-    """When a run is stopped, because it can no longer be right."""
+    """When a run is stopped, because it can no longer be right; each is a number, or false: no such guard."""
 
-    energy: Positive = 100.0  # the total energy deviates by more than so many times its first value
+    energy: Limit = 100.0  # the total energy deviates by so many times its first value
+    overlap: Limit = 0.5  # of two spheres, or of one and a wall, in radii of the smaller sphere
+    travel: Limit = 0.25  # of a body in one step, in radii of the smallest sphere
+    turn: Limit = 0.5  # of a body in one step, rad
+    outside: Annotated[bool, PlainValidator(_switch)] = True  # a centre of mass is behind a wall
+    rayleigh: Limit = 1.0  # dt in Rayleigh times; a warning
+    contact: Limit = 1.0  # dt in Hertz contact times; no run
 
 
 class Scenario(Table):

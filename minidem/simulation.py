@@ -2,6 +2,7 @@
 
 import math
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
@@ -21,20 +22,25 @@ from .core.rotation.loading import rotation as compiled_rotation
 from .core.staggering import half_back, on_step_motion
 from .core.state import BLOCK, World
 from .core.step import advance
+from .core.watching import FIRST, HOW_MUCH, NOTHING, SECOND, TOO_DEEP, WHAT
 from .core.world import make_room, make_world
 from .errors import InputError
+from .guards import bad_energy, bad_motion, check_time_step, contact_time, good_step, limits, rayleigh_time
 from .machine import processors
 from .model import Model, build_model, chunks, model_at_rest
 from .observables import conserved_sums
 from .recorder import ENERGIES, Recorder, begun_run, claimed_directory
-from .scenario import Scenario, hertz_contact_time
+from .scenario import Guard, Scenario
 from .trajectory import Frame, Trajectory
 
 Array = NDArray[np.float64]
 SORT_EVERY = 20_000  # steps after which the bodies of large systems are put into spatial order again
-ROUND_OFF = 0.01  # of the energy's parts: where these cancel, the total deviates by many times its first value, and is right
 CHECKPOINT_EVERY = 60.0  # s of wall time
 PATIENCE = 0.1  # s of wall time in compiled code before signals and progress get their turn
+
+
+def warn(note: str) -> None:
+    warnings.warn(note, stacklevel=3)
 
 
 class Pace:
@@ -64,18 +70,38 @@ class Pace:
         self.threads = best
 
 
+@dataclass(frozen=True)
+class Alarm:
+    """A body that can no longer be right; see core/watching.py."""
+
+    what: int
+    how_much: float
+    body: int
+    other: int | None  # that it overlaps, None for a wall
+    wall: int
+
+
 class Simulation:
     """The state of a model, advanced step by step.
 
     `threads` are chosen to suit the size of the system if they are not given; results do not depend on their number. Large
-    systems are kept in spatial order, so that the columns of `bodies` are not in the order of the model.
+    systems are kept in spatial order, so that the columns of `bodies` are not in the order of the model. With a
+    `guard` it does not go beyond a step where that has something to say: see `alarm`.
 
     Between steps the position and orientation are at step n with the forces of step n; velocity and spin are staggered as
     the integrators want them.
     """
 
-    def __init__(self, model: Model, rotation: str, threads: int | None = None, state: State | None = None):
+    def __init__(
+        self,
+        model: Model,
+        rotation: str,
+        threads: int | None = None,
+        state: State | None = None,
+        guard: Guard | None = None,
+    ):
         self.model = model
+        self._limits = limits(guard, model)
         self.step = 0
         self._rotation = compiled_rotation(rotation)
         self._advance: Any = None  # step.advance, compiled
@@ -151,6 +177,7 @@ class Simulation:
         model = self.model
         vars(self).pop("_world", None)  # there is memory for one, not for two
         self._world = make_world(self.bodies, model.shapes, model.walls, model.modulus, self.threads, skin)
+        self._world.team.limit[:] = self._limits
 
     @property
     def time(self) -> float:
@@ -164,7 +191,7 @@ class Simulation:
 
     def advance(self, steps: int) -> None:
         end = self.step + steps
-        while self._pending or self.step < end:
+        while self._pending or (self.step < end and self.alarm is None):
             if self.step % SORT_EVERY == 0 and self.step > 0 and len(self._rank) > BLOCK and not self._pending:
                 self._sort(float(self._world.lists.skin[0]))
             before_sorting = min(end - self.step, SORT_EVERY - self.step % SORT_EVERY)
@@ -178,6 +205,7 @@ class Simulation:
         model, world = self.model, self._world
         size = self._pace.threads or self.threads
         world = world._replace(team=world.team._replace(size=size))
+        world.team.step[0] = self.step
         arguments: Any = (steps, model.dt, model.gravity, self._rotation.advance, world, self._pending)
         if self._advance is None:
             self._advance = compiled_for(advance, (0, *arguments))
@@ -188,13 +216,28 @@ class Simulation:
         self._pace.took(made, time.perf_counter() - began)
         return made, pending
 
-    def _on_step_motion(self, some: Any) -> tuple[Array, Array, Array]:
+    @property
+    def alarm(self) -> Alarm | None:
+        """What makes it go no further."""
+        raised = [row for row in self._world.team.alarm if row[WHAT] != NOTHING]
+        if not raised:
+            return None
+        what, first, second = (int(raised[0][k]) for k in (WHAT, FIRST, SECOND))
+        columns, wall = [first], 0
+        if what == TOO_DEEP:
+            owner = self._world.spheres.owner
+            wall = second - owner.size
+            columns = [int(owner[sphere]) for sphere in (first, second) if sphere < owner.size]
+        bodies = [int(np.flatnonzero(self._rank == column)[0]) for column in columns]  # as the model counts them
+        return Alarm(what, float(raised[0][HOW_MUCH]), bodies[0], bodies[1] if len(bodies) > 1 else None, wall)
+
+    def motion(self, some: Any) -> tuple[Array, Array, Array]:
         """On-step velocity in world axes, orientation and angular velocity in principal axes of some columns of `bodies`."""
         return on_step_motion(some, self._rotation.on_step, self.bodies, self.model.gravity, self.model.dt)
 
     def observables(self) -> dict[str, Any]:
         """Energies (J), momentum (kg m/s) and angular momentum about the origin (J s) at step n."""
-        return self._observables(self._on_step_motion)
+        return self._observables(self.motion)
 
     def _observables(self, motion: Callable[[slice], Sequence[Array]]) -> dict[str, Any]:
         sums = conserved_sums(self.bodies, motion, self.model.gravity)
@@ -216,7 +259,7 @@ class Simulation:
         frame = Frame(np.empty((n, 3)), np.empty((n, 3)), np.empty((n, 4)), np.empty((n, 3)))
         for some in chunks(n):
             columns = self._rank[some]
-            velocity, orientation, omega = self._on_step_motion(columns)
+            velocity, orientation, omega = self.motion(columns)
             clump_axes = quaternions.conjugate(axes[self.model.species[some]])
             frame.position[some], frame.velocity[some] = self.bodies.position.T[columns], velocity.T
             frame.orientation[some] = quaternions.product(orientation.T, clump_axes)
@@ -259,7 +302,7 @@ def sensible_threads(blocks: int) -> int:
 
 def prepared(scenario: Scenario, source: str, threads: int | None = None) -> Simulation:
     """The simulation of a scenario at step 0, with all of its kernels compiled."""
-    simulation = Simulation(build_model(scenario, source), scenario.integrator.rotation, threads)
+    simulation = Simulation(build_model(scenario, source), scenario.integrator.rotation, threads, guard=scenario.guard)
     simulation.observables()
     compiled_mark(scenario).touch()
     return simulation
@@ -276,17 +319,20 @@ def run(
     checkpoint_every: float = CHECKPOINT_EVERY,
     max_wall: float = math.inf,
     on_progress: Callable[[Progress], None] = lambda progress: None,
+    on_note: Callable[[str], None] = warn,
     stop: Callable[[], bool] = lambda: False,
 ) -> Result:
     """Run a scenario to its end, or until `stop()` is true after some step, or for `max_wall` seconds.
 
     With `out` the run directory is written, with a checkpoint after every `checkpoint_every` seconds and at the end;
     without, everything is kept in memory. `source` names the scenario in messages, `text` is the scenario as its author
-    wrote it.
+    wrote it. `on_note` gets warnings.
     """
     clock = Clock(checkpoint_every, max_wall)
     directory = None if out is None else claimed_directory(Path(out), overwrite)
     simulation = prepared(scenario, source, threads)
+    for note in check_time_step(scenario, simulation.model, source or scenario.name):
+        on_note(note)
     clock.ready()
     with Recorder(directory, scenario, simulation.model, text, overwrite, simulation.threads) as recorder:
         return recorded(simulation, recorder, scenario, clock, on_progress, stop)
@@ -300,7 +346,7 @@ def resume(
     checkpoint_every: float = CHECKPOINT_EVERY,
     max_wall: float = math.inf,
     on_progress: Callable[[Progress], None] = lambda progress: None,
-    on_note: Callable[[str], None] = lambda note: None,
+    on_note: Callable[[str], None] = warn,
     stop: Callable[[], bool] = lambda: False,
 ) -> Result:
     """Go on with a run that was stopped or killed, from its last checkpoint: as if it had never stopped, to the last bit.
@@ -326,6 +372,7 @@ def resume(
             checkpoint_every=checkpoint_every,
             max_wall=max_wall,
             on_progress=on_progress,
+            on_note=on_note,
             stop=stop,
         )
     model = model_at_rest(scenario)
@@ -333,7 +380,7 @@ def resume(
     if changed:
         raise InputError("\n  ".join([f"{directory}: the run cannot go on from step {last.state.step}:", *changed, UNDO]))
     check_state(last.state, len(model.species), compiled_rotation(scenario.integrator.rotation).values, directory)
-    simulation = Simulation(model, scenario.integrator.rotation, threads, last.state)
+    simulation = Simulation(model, scenario.integrator.rotation, threads, last.state, scenario.guard)
     if not simulation.exact and not force:
         differ = f"the forces of step {last.state.step} differ from those that the checkpoint holds"
         raise InputError(f"{directory}: {differ}; go on where it ran before, or with --force, but not to the last bit")
@@ -399,28 +446,30 @@ def recorded(
     # What belongs to the step of a checkpoint was recorded before.
     milestones = [step for step in sorted(frame_steps | log_steps) if step > simulation.step or not recorder.resumed]
     for milestone in milestones:
-        while simulation.step < milestone and not stop() and not clock.over():
+        while simulation.step < milestone and not reason and not stop() and not clock.over():
             began, steps = time.perf_counter(), min(chunk, milestone - simulation.step)
             simulation.advance(steps)
             chunk = max(1, min(2 * chunk, int(PATIENCE * steps / (time.perf_counter() - began))))
+            reason = bad_motion(simulation, scenario)
             on_progress(Progress(simulation.step, model.steps, drift))
             recorder.flush_if_due()
-            if clock.due() and simulation.step < milestone:
+            if clock.due() and simulation.step < milestone and not reason:
                 clock.save(simulation, recorder)
-        if simulation.step < milestone:
+        if simulation.step < milestone or reason:
             break
         if milestone in log_steps:
             observables = simulation.observables()
             recorder.record_observables(simulation.step, simulation.time, observables)
-            total = observables["total"]
-            drift = float(deviation(total, simulation.initial_energy))
+            drift = float(deviation(observables["total"], simulation.initial_energy))
             parts = sum(abs(observables[name]) for name in ENERGIES if name != "total")
-            off = abs(total - simulation.initial_energy) > ROUND_OFF * parts
-            if not math.isfinite(total) or (drift > scenario.guard.energy and off):
-                reason = blown_up(simulation.step, total, drift)
+            if reason := bad_energy(simulation, scenario, observables["total"], parts):
                 break
         if milestone in frame_steps:
-            recorder.record_frame(simulation.step, simulation.time, simulation.frame())
+            frame = simulation.frame()
+            if not frame.finite:
+                reason = f"bodies are no longer at places that are numbers at step {simulation.step}"
+                break
+            recorder.record_frame(simulation.step, simulation.time, frame)
     if not reason:
         clock.save(simulation, recorder)
     wall = clock.wall_s
@@ -437,7 +486,7 @@ def recorded(
         "energy": drift_summary(np.array(recorder.totals), simulation.initial_energy),
         "status": "failed" if reason else "ok" if simulation.step == model.steps else "interrupted",
     }
-    recorder.finish(summary)
+    recorder.finish(summary, reason)
     return Result(summary, recorder.trajectory(), reason)
 
 
@@ -453,13 +502,6 @@ def initial_state(scenario: Scenario, source: str = "", text: str = "") -> Traje
 def evenly_spaced(count: int, steps: int) -> set[int]:
     """`count` steps from the first to the last; one alone is the last."""
     return {steps} if count == 1 else {round(i * steps / (count - 1)) for i in range(count)}
-
-
-def blown_up(step: int, total: float, drift: float) -> str:
-    what = (
-        f"deviates by {drift:.3g} times its first value (guard.energy)" if math.isfinite(total) else "is no longer a number"
-    )
-    return f"time.dt: the energy {what} at step {step}; take a smaller step (see minidem check)"
 
 
 def deviation(total: Array | float, initial: float) -> Any:
@@ -485,6 +527,7 @@ def outlook(scenario: Scenario, source: str = "", threads: int | None = None) ->
     """What a run of the scenario would be like: sizes, masses, time scales, and the wall time from a short trial."""
     simulation = prepared(scenario, source, threads)
     model = simulation.model
+    notes = check_time_step(scenario, model, source or scenario.name)
     steps, took = 1, 0.0
     while took < PATIENCE and simulation.step < model.steps:
         began = time.perf_counter()
@@ -493,22 +536,16 @@ def outlook(scenario: Scenario, source: str = "", threads: int | None = None) ->
         steps *= 2
     us_per_step = 1e6 * took / max(steps // 2, 1)
 
-    spheres = {clump.name: clump.spheres for clump in model.clumps}
-    with np.errstate(over="ignore"):
-        turning = np.linalg.norm(model.angular_velocity, axis=1) * simulation.bodies.reach
-        speed = float((np.linalg.norm(model.velocity, axis=1) + turning).max())
-    # The shortest contact: two of the same clump, on their largest spheres, as stiff as any materials here, head-on.
-    contact_time = min(
-        hertz_contact_time(clump.mass / 2, float(clump.spheres[:, 3].max()) / 2, float(model.modulus.max()), 2 * speed)
-        for clump in model.clumps
-    )
+    shortest = contact_time(model)
     return {
         "bodies": len(model.species),
         "spheres": model.spheres,
         "memory_mb": 200 + 5e-4 * len(model.species) + 1.7e-4 * model.spheres,  # as measured, Python included
         "dt": model.dt,
-        "dt_rayleigh": model.dt / scenario.rayleigh_time(spheres),
-        "dt_hertz": model.dt / contact_time if 0 < contact_time < math.inf else None,
+        "dt_rayleigh": model.dt / rayleigh_time(scenario, model),
+        "dt_hertz": model.dt / shortest if 0 < shortest < math.inf else None,
+        "dt_good": good_step(scenario, model),
+        "notes": notes,
         "steps": model.steps,
         "us_per_step": us_per_step,
         "estimated_s": 1e-6 * us_per_step * model.steps,

@@ -44,6 +44,10 @@ class Frame:
     orientation: Array  # (n, 4) clump as given -> world
     angular_velocity: Array  # (n, 3) rad/s
 
+    @property
+    def finite(self) -> bool:
+        return all(bool(np.isfinite(values).all()) for values in vars(self).values())
+
 
 @dataclass(frozen=True)
 class ClumpTemplate:

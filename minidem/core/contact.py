@@ -12,6 +12,7 @@ from .geometry import FOUR, ONE, TWO, height, index, sphere
 from .quaternion import to_body
 from .state import CONTACTS
 from .team import bodies_of
+from .watching import SUSPECT, find_too_deep
 
 
 @inlined
@@ -30,11 +31,15 @@ NEXT_TO_NOTHING = 1e-9  # radii: the direction from a wall must not vanish
 
 
 @internal
-def add_contacts(count, pair, touch, push, first_sphere, last_sphere, spheres_in_all):
-    """Add the forces of `count` contacts to their spheres; returns the elastic energy."""
+def add_contacts(count, pair, touch, push, first_sphere, last_sphere, spheres_in_all, suspect):
+    """Add the forces of `count` contacts to their spheres; returns the elastic energy, and how many overlap by more than
+    `suspect` (m)."""
+    deep = 0
     for c in range(count):
         distance = math.sqrt(touch[SQUARED + c])
-        force, energy = hertz(touch[STIFFNESS + c], touch[REACH + c] - distance)
+        overlap = touch[REACH + c] - distance
+        deep += overlap > suspect
+        force, energy = hertz(touch[STIFFNESS + c], overlap)
         touch[FORCE + c], touch[ENERGY + c] = force / distance, energy
     elastic = 0.0
     for c in range(count):
@@ -49,7 +54,7 @@ def add_contacts(count, pair, touch, push, first_sphere, last_sphere, spheres_in
             elastic += 0.5 * energy
         else:  # a wall
             elastic += energy
-    return elastic
+    return elastic, deep
 
 
 @inlined
@@ -61,7 +66,11 @@ def add(push, s, fx, fy, fz):
 
 @inlined
 def contact_forces(block, me, bodies, walls, spheres, lists, team):
-    """Set force and torque of the bodies of a block, and its elastic energy."""
+    """Set force and torque of the bodies of a block, and its elastic energy; an alarm for what overlaps too much.
+
+    The limit for an overlap is in radii of the smaller sphere; whether it is passed is asked only for overlaps that are
+    beyond the limit for the smallest sphere of all.
+    """
     first, owner, place = spheres.first, spheres.owner, spheres.place
     push, touch, pair = team.push[me], team.touch[me], team.pair[me]
     listed, row = lists.listed, lists.row
@@ -76,6 +85,7 @@ def contact_forces(block, me, bodies, walls, spheres, lists, team):
         push[s], push[s + ONE], push[s + TWO] = 0.0, 0.0, 0.0
 
     elastic, contacts = 0.0, index(0)
+    suspect = team.limit[SUSPECT]
     count = index(0)  # contacts found that are not added yet
     for k in range(own[0], own[1]):
         i = listed[k]
@@ -83,7 +93,10 @@ def contact_forces(block, me, bodies, walls, spheres, lists, team):
         r = k + index(block)
         for p in range(index(base + row[r]), index(base + row[r + ONE])):
             if count == index(CONTACTS):
-                elastic += add_contacts(count, pair, touch, push, first_sphere, last_sphere, spheres_in_all)
+                energy, deep = add_contacts(count, pair, touch, push, first_sphere, last_sphere, spheres_in_all, suspect)
+                if deep > 0:
+                    find_too_deep(count, pair, SECOND, place, walls, spheres_in_all, team.limit, team.alarm[me])
+                elastic += energy
                 contacts, count = contacts + count, index(0)
             j = candidate[p]
             if j < spheres_in_all:
@@ -102,9 +115,11 @@ def contact_forces(block, me, bodies, walls, spheres, lists, team):
             touch[SQUARED + count], touch[REACH + count], touch[STIFFNESS + count] = squared, reach, stiffness[p]
             pair[FIRST + count], pair[SECOND + count] = i, j
             count += index(squared < reach * reach)
-    elastic += add_contacts(count, pair, touch, push, first_sphere, last_sphere, spheres_in_all)
+    energy, deep = add_contacts(count, pair, touch, push, first_sphere, last_sphere, spheres_in_all, suspect)
+    if deep > 0:
+        find_too_deep(count, pair, SECOND, place, walls, spheres_in_all, team.limit, team.alarm[me])
     contacts += count
-    lists.elastic[block] = elastic
+    lists.elastic[block] = elastic + energy
 
     position, orientation, swing = bodies.position, bodies.orientation, bodies.swing
     force_on, torque_on = bodies.force, bodies.torque

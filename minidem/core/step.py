@@ -5,6 +5,7 @@ from .contact import contact_forces
 from .neighbours import place_listed, renew_lists, travelled
 from .state import BLOCK
 from .team import any_says, barrier, bodies_of, share
+from .watching import INSPECT_EVERY, NUMBERS, alarmed, inspect, remember_turn
 
 
 @inlined
@@ -45,7 +46,7 @@ def find_forces(me, world, outdated):
 
 @kernel
 def advance(me, steps, dt, gravity, rotate, world, pending):
-    """Thread `me`'s part of the way from step n to step n + `steps`, with the forces of that step.
+    """Thread `me`'s part of the way from step n to step n + `steps`, or to one with an alarm, with the forces of that step.
 
     `pending`: the forces of step n are not known yet. Returns the steps made and whether the forces of the last are still
     pending because the lists need more room. `rotate` is the `advance` of a rotational integrator (see
@@ -54,21 +55,31 @@ def advance(me, steps, dt, gravity, rotate, world, pending):
     bodies, lists, team = world.bodies, world.lists, world.team
     blocks, n, lanes = lists.wanted.size, bodies.mass.size, bodies.orientation.shape[1]
     first, last = share(me, team, blocks)
+    until_inspected = INSPECT_EVERY - team.step[0] % INSPECT_EVERY if team.limit[NUMBERS] > 0.0 else -1
     made = 0
     while pending or made < steps:
         outdated = False
         for block in range(first, last):  # all that concerns one block at a time: it stays in the processor's cache
             if not pending:
                 begin, end = bodies_of(block, block + 1, n)
+                inspected = until_inspected == made + 1
+                if inspected:
+                    remember_turn(begin, end, bodies, team.before[me])
                 kick_and_drift(begin, end, bodies, gravity, dt)
                 last_lane = min((block + 1) * BLOCK, lanes)
                 rotate(bodies.orientation, bodies.spin, bodies.torque, bodies.inertia, block * BLOCK, last_lane, dt)
+                if inspected:
+                    inspect(begin, end, bodies, world.walls, team.before[me], dt, team.limit, team.alarm[me])
             outdated |= place_block(block, world)
         if not pending:
             made += 1
+            if made == until_inspected:
+                until_inspected += INSPECT_EVERY
             if me == 0:
                 world.close.age[0] += 1
         if not find_forces(me, world, outdated):
             return made, True
         pending = False
+        if alarmed(team):
+            break
     return made, False

@@ -41,7 +41,7 @@ def run_cell(job: Job, cell: Cell) -> Record:
         out = Path(job.directory) / "runs" / f"{cell.number:06d}" if job.keep == "runs" else None
         if out is not None and out.exists():  # of a run that was killed, or failed
             shutil.rmtree(out)
-        result = run(scenario, out, source=job.source, threads=1)
+        result = run(scenario, out, source=job.source, threads=1, on_note=lambda note: None)
         summary, energy = result.summary, result.summary["energy"]
         record |= {"status": summary["status"], "reason": result.reason, "steps": summary["steps"], "dt": summary["dt"]}
         record |= {name: energy[name] for name in ("drift_mean", "drift_last", "drift_max")}

@@ -242,7 +242,8 @@ def test_earlier_run_is_replaced_on_request(minidem_command, directory):
     after = contents(directory)
     assert set(after) == set(before)
     changed = {name for name in after if after[name] != before[name]}
-    assert changed == {f"run/{name}" for name in ("resolved.toml", "manifest.json", "trajectory.h5", "energy.csv")}
+    rewritten = ("resolved.toml", "manifest.json", "trajectory.h5", "energy.csv", "checkpoint.h5")
+    assert changed == {f"run/{name}" for name in rewritten}
 
 
 def test_earlier_run_outlives_a_bad_scenario(minidem_command, directory):

@@ -439,7 +439,7 @@ def test_overwriting_replaces_the_run_and_nothing_else(scenario, tmp_path):
     manifest = manifest_of(tmp_path / "run")
     assert manifest["status"] == "ok" and manifest["seed"] == 7
     assert len(replaced.trajectory) == 2
-    assert not (tmp_path / "run/checkpoint.h5").exists()
+    assert (tmp_path / "run/checkpoint.h5").read_bytes() != b"of the earlier run"
     assert (tmp_path / "run/notes.txt").read_text() == "mine"
     assert (tmp_path / "run/figures/one.png").read_bytes() == b"mine too"
 

@@ -1,0 +1,123 @@
+"""What tells that a run can no longer be right, or never could be, and what to say then. Limits: scenario.Guard.
+
+Overlaps and the motion of the bodies are watched by the kernels (core/watching.py), the energy where its log has a row.
+"""
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .core.watching import BEHIND_WALL, TOO_DEEP, TOO_FAR, TOO_FAST
+from .errors import ScenarioError
+from .model import Model, box_walls, wall_name
+from .scenario import Guard, Scenario, hertz_contact_time
+
+if TYPE_CHECKING:
+    from .simulation import Simulation
+
+CANCELLED = 0.01  # of the energy's parts: where these cancel, the total deviates by many times its first value, and is right
+# Steps with which contacts are followed well: in Rayleigh times, in contact times, and in smallest radii that are covered.
+GOOD_RAYLEIGH, GOOD_CONTACT, GOOD_TRAVEL = 0.1, 1 / 30, 0.05
+
+
+def limits(guard: Guard | None, model: Model) -> list[float]:
+    """As the kernels want them."""
+    if guard is None:
+        return [math.inf, math.inf, math.inf, math.inf, 0.0, 0.0]
+    smallest = float(model.shapes.radius.min())
+    turn = math.sin(guard.turn / 4) if guard.turn < 2 * math.pi else math.inf
+    return [guard.overlap, guard.overlap * smallest, guard.travel * smallest, turn, float(guard.outside), 1.0]
+
+
+def fastest(model: Model) -> float:
+    """Speed of the fastest point at the start, m/s."""
+    reach = np.array([clump.bounding_radius for clump in model.clumps])[model.species]
+    with np.errstate(over="ignore"):
+        turning = np.linalg.norm(model.angular_velocity, axis=1) * reach
+        return float((np.linalg.norm(model.velocity, axis=1) + turning).max())
+
+
+def contact_time(model: Model) -> float:
+    """The shortest contact, s: two of the same clump, on their largest spheres, as stiff as any materials here, head-on."""
+    stiffest, speed = float(model.modulus.max()), 2 * fastest(model)
+    return min(
+        hertz_contact_time(clump.mass / 2, float(clump.spheres[:, 3].max()) / 2, stiffest, speed) for clump in model.clumps
+    )
+
+
+def rayleigh_time(scenario: Scenario, model: Model) -> float:
+    return scenario.rayleigh_time({clump.name: clump.spheres for clump in model.clumps})
+
+
+def good_step(scenario: Scenario, model: Model) -> float:
+    """A time step with which contacts are followed well, s. Where nothing moves yet the Rayleigh time must do, which does
+    not know that a small sphere may be part of a heavy body."""
+    speed = fastest(model)
+    if speed == 0:
+        return GOOD_RAYLEIGH * rayleigh_time(scenario, model)
+    return min(GOOD_CONTACT * contact_time(model), GOOD_TRAVEL * float(model.shapes.radius.min()) / speed)
+
+
+def check_time_step(scenario: Scenario, model: Model, source: str) -> list[str]:
+    """Warnings; an error for a step that no contact would be followed with."""
+    guard, dt = scenario.guard, model.dt
+    shortest, rayleigh = contact_time(model), rayleigh_time(scenario, model)
+    if dt > guard.contact * shortest:
+        fault = f"{dt:.3g} s is {dt / shortest:.3g} times the shortest contact (guard.contact = {guard.contact:g})"
+        remedy = f"take {good_step(scenario, model):.2g} s or less, or set guard.contact = false to run it all the same"
+        raise ScenarioError([f"{source}: time.dt: {fault}; {remedy}"])
+    if dt > guard.rayleigh * rayleigh:
+        fault = (
+            f"{dt:.3g} s is {dt / rayleigh:.3g} Rayleigh times of the smallest sphere (guard.rayleigh = {guard.rayleigh:g})"
+        )
+        remedy = f"take {rayleigh:.2g} s or less, or raise the limit if such spheres are parts of much heavier bodies"
+        return [f"{source}: time.dt: warning: {fault}; {remedy}"]
+    return []
+
+
+def advice(scenario: Scenario, model: Model) -> str:
+    good = good_step(scenario, model)
+    if model.dt > good:
+        return f"the time step of {model.dt:.3g} s is probably too long: take time.dt = {good:.2g}"
+    return "the time step is short enough, so bodies are too fast or too soft: raise material.*.young or lower the speeds"
+
+
+def bad_motion(simulation: "Simulation", scenario: Scenario) -> str:
+    """What the kernels raised an alarm about; empty if nothing."""
+    alarm, guard, model = simulation.alarm, scenario.guard, simulation.model
+    if alarm is None:
+        return ""
+    who = name(model, alarm.body)
+    if alarm.what == TOO_DEEP:
+        other = wall_name(alarm.wall, box_walls(scenario)) if alarm.other is None else name(model, alarm.other)
+        depth = f"{alarm.how_much:.3g} radii of the smaller sphere (guard.overlap = {guard.overlap:g})"
+        fault = f"{who} and {other} overlap by {depth}"
+    elif alarm.what == TOO_FAR:
+        fault = f"{who} moves by {alarm.how_much:.3g} m in a step, more than {guard.travel:g} smallest radii (guard.travel)"
+    elif alarm.what == TOO_FAST:
+        fault = f"{who} turns by {alarm.how_much:.3g} rad in a step (guard.turn = {guard.turn:g})"
+    elif alarm.what == BEHIND_WALL:
+        fault = f"{who} is behind a wall (guard.outside)"
+    else:
+        fault = f"{who} is no longer at a place that is a number"
+    return f"{fault} at step {simulation.step}; {advice(scenario, model)}"
+
+
+def bad_energy(simulation: "Simulation", scenario: Scenario, total: float, parts: float) -> str:
+    """What is wrong with the energy, of which `parts` is the sum of the sizes of its parts; empty if nothing."""
+    limit, initial = scenario.guard.energy, simulation.initial_energy
+    off = abs(total - initial)
+    if not math.isfinite(total):
+        fault = "is no longer a number"
+    elif off > limit * abs(initial) and off > min(limit, CANCELLED) * parts:
+        times = f"by {off / abs(initial):.3g} times" if initial else "from"
+        fault = f"deviates {times} its first value (guard.energy = {limit:g})"
+    else:
+        return ""
+    return f"the energy {fault} at step {simulation.step}; {advice(scenario, simulation.model)}"
+
+
+def name(model: Model, body: int) -> str:
+    """As trajectories count the bodies."""
+    return f"body {body} ({model.clumps[model.species[body]].name})"
