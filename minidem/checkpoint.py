@@ -26,6 +26,7 @@ from .errors import InputError
 from .machine import version
 from .model import Model
 from .scenario import Scenario
+from .trajectory import element
 
 Array = NDArray[np.float64]
 CURRENT, PREVIOUS = "checkpoint.h5", "checkpoint.previous.h5"
@@ -138,15 +139,18 @@ def read_checkpoint(path: Path) -> Checkpoint:
             if raw.read(HEAD) != head_of(raw):
                 raise damaged
         with h5py.File(path, "r") as file:
-            if any(value.nbytes > value.id.get_storage_size() for value in file["state"].values()):
-                raise damaged  # nothing stands behind the sizes that it names
-            state: dict[str, Any] = {field.name: file[f"state/{field.name}"][()] for field in fields(State)}
-            state["step"], state["initial_energy"] = int(state["step"]), float(state["initial_energy"])
-            origin = {name: value[:].tobytes().decode() for name, value in file["origin"].items()}
-            return Checkpoint(
-                State(**state), origin, int(file["frames"][()]), int(file["rows"][()]), float(file["wall_s"][()])
-            )
-    except (OSError, RuntimeError, LookupError, TypeError, ValueError, AttributeError):
+
+            def value(name: str) -> Any:
+                found = element(file, name)
+                if found.external or found.is_virtual or found.nbytes > found.id.get_storage_size():
+                    raise damaged  # nothing in this file stands behind the size that it names
+                return found[()]
+
+            state = {field.name: value(f"state/{field.name}") for field in fields(State)}
+            state |= {"step": int(state["step"]), "initial_energy": float(state["initial_energy"])}
+            origin = {name: value(f"origin/{name}").tobytes().decode() for name in element(file, "origin")}
+            return Checkpoint(State(**state), origin, int(value("frames")), int(value("rows")), float(value("wall_s")))
+    except (OSError, RuntimeError, LookupError, TypeError, ValueError, AttributeError, MemoryError):
         raise damaged from None
 
 

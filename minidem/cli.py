@@ -76,9 +76,10 @@ def run(
     """Run a scenario and record its trajectory and energies."""
     limit = seconds(max_wall)
     chosen, text = loaded(scenario, set_, seed)
-    out = out or Path("output") / chosen.name
     from .simulation import run
+    from .trajectory import default_directory
 
+    out = out or default_directory(chosen.name)
     announce_compiling(chosen, quiet)
     with stop_signals() as received, progress_bar(chosen.name, quiet) as on_progress:
         result = run(
@@ -443,9 +444,10 @@ def study(
     """Run a scenario for every combination of values of its keys, such as dt, integrator and seed."""
     from .study import conduct as studies
     from .study.plan import load_study
+    from .trajectory import default_directory
 
     plan = load_study(file)
-    out = out or Path("output") / plan.name
+    out = out or default_directory(plan.name)
     cells = plan.chosen(only) if only else list(plan.cells)
     if list_:
         print_cells(plan, cells, out, json_)

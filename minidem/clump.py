@@ -11,6 +11,7 @@ from minidem.core.union import covered_integrals
 from minidem.errors import InputError
 
 EQUAL = 1e-9  # moments that differ by less (relative) are equal, products of inertia below it are zero
+SMALLEST_MOMENT = 1e-300  # kg m^2; its inverse is a number, too
 LARGEST_FILE = 64 * 2**20  # bytes; a sphere list is never that long, a wrong file easily is
 
 
@@ -48,6 +49,8 @@ def make_clump(spheres, density, name="clump", material="", mass=None, moments=N
         raise InputError("its size is beyond the range of numbers; lengths are in metres")
     inertia = density * (np.trace(second) * np.eye(3) - second)
     principal, rotation = _principal_frame(inertia)
+    if not SMALLEST_MOMENT < principal.min() <= principal.max() < 1 / SMALLEST_MOMENT:
+        raise InputError("its moments of inertia are beyond the range of numbers; lengths are in metres, masses in kg")
     arm = spheres[:, :3] - center
     return Clump(
         name=name,

@@ -17,7 +17,6 @@ large for the memory.
 """
 
 import contextlib
-import json
 import os
 import platform
 import re
@@ -35,7 +34,7 @@ from numpy.typing import NDArray
 
 from . import quaternions
 from .errors import InputError, WriteError, unknown_name
-from .trajectory import FILES, Trajectory, writer_of
+from .trajectory import FILES, Trajectory, manifest_of, writer_of
 
 Array = NDArray[np.float64]
 Columns = dict[str, NDArray[Any]]
@@ -66,7 +65,7 @@ def export_run(
     format = format_of(format, out)
     if what not in ("spheres", "bodies"):
         raise unknown_name("--what", what, ("spheres", "bodies"))
-    with Trajectory(run) as trajectory:
+    with Trajectory(run) as trajectory, np.errstate(over="ignore", invalid="ignore"):  # of a run that blew up
         note = why_unfinished(run, trajectory)  # first: more frames may come
         times = trajectory.time
         if not len(times):
@@ -101,12 +100,10 @@ def export_run(
 def why_unfinished(run: Path, trajectory: Trajectory) -> str | None:
     """Why a run has less than its scenario asks for; None if it ended well."""
     directory = run if run.is_dir() else run.parent
-    try:
-        if run.is_file() and run.name != "trajectory.h5":
-            raise KeyError("a copy: the manifest beside it, if any, is of another run")
-        manifest = json.loads((directory / "manifest.json").read_text())
-        status, host, process = manifest["status"], manifest["host"], manifest["pid"]
-    except (OSError, ValueError, KeyError, TypeError):
+    copied = run.is_file() and run.name != "trajectory.h5"  # the manifest beside it, if any, is of another run
+    manifest = {} if copied else manifest_of(directory)
+    status, host, process = (manifest.get(key) for key in ("status", "host", "pid"))
+    if None in (status, host, process):
         return "is still being written, or was killed" if trajectory.may_grow else None
     if status == "running" and host != platform.node():
         return f"is still being written on {host}, or was killed there"

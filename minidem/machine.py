@@ -1,7 +1,10 @@
 """What this machine is like."""
 
+import contextlib
 import os
 import platform
+import re
+from collections.abc import Iterator
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -28,3 +31,48 @@ def machine() -> str:
 @cache
 def version(package: str) -> str:
     return metadata.version(package)
+
+
+def available_memory() -> int | None:
+    """Bytes that this process can still get: the least that the machine and its limits leave. None if unknown."""
+    return min((max(0, bytes_) for bytes_ in _memory_bounds()), default=None)
+
+
+def _memory_bounds() -> Iterator[int]:
+    with contextlib.suppress(OSError):  # not on every system
+        if found := re.search(r"^MemAvailable: +(\d+) kB", Path("/proc/meminfo").read_text(), re.MULTILINE):
+            yield 1024 * int(found[1])
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/self/cgroup").read_text().splitlines():
+            _, controllers, name = line.split(":", 2)
+            if not controllers:  # version 2
+                yield from _cgroup_bounds(Path("/sys/fs/cgroup"), name, "memory.max", "memory.current", "inactive_file")
+            elif "memory" in controllers.split(","):
+                names = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+                yield from _cgroup_bounds(Path("/sys/fs/cgroup/memory"), name, *names)
+    with contextlib.suppress(ImportError, OSError):
+        import resource
+
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+        if limit != resource.RLIM_INFINITY:
+            yield limit - resource.getpagesize() * int(Path("/proc/self/statm").read_text().split()[0])
+
+
+def _cgroup_bounds(root: Path, name: str, limit: str, usage: str, cached: str) -> Iterator[int]:
+    """What the group of this process and those around it leave. The files that they keep in memory can go."""
+    group = root / name.lstrip("/")
+    for level in (group, *group.parents):
+        if level == root.parent:
+            break
+        with contextlib.suppress(OSError, ValueError):  # ValueError: "max"
+            bound = int((level / limit).read_text())
+            droppable = re.search(rf"^{cached} (\d+)", (level / "memory.stat").read_text(), re.MULTILINE)
+            yield bound - int((level / usage).read_text()) + (int(droppable[1]) if droppable else 0)
+
+
+def in_bytes(count: float) -> str:
+    """For people."""
+    for power, unit in ((12, "TB"), (9, "GB"), (6, "MB")):
+        if count >= 10**power:
+            return f"{count / 10**power:.3g} {unit}"
+    return f"{count / 1000:.3g} kB"

@@ -17,13 +17,15 @@ from .core.rotation.loading import rotation as compiled_rotation
 from .core.state import Bodies, Shapes, Walls, inertia_rows, padded
 from .core.world import candidate_pairs, find_contacts, make_shapes, make_world
 from .errors import InputError, ScenarioError
+from .machine import available_memory, in_bytes
 from .packing import packed_poses
 from .placement import Streams, random_directions, random_poses
-from .scenario import MAX_COUNT, Material, Scenario
+from .scenario import MAX_BODIES, Material, Scenario
 
 Array = NDArray[np.float64]
 CHUNK = 4096  # bodies whose poses are worked out together: what that takes on the way stays small
 TOUCHING = 1e-9  # an overlap of less than this part of the radii is round-off, not an error
+MAX_SPHERES_IN_ALL = 2**32 - 2**16  # the kernels number them, and after them the walls, with 32 bits
 PRESSED = 0.3  # bodies packed to a fraction may overlap by this part of the smaller radius; see test_packing.py
 
 
@@ -110,6 +112,7 @@ def model_at_rest(scenario: Scenario, source: str = "") -> Model:
             raise ScenarioError([f"{source}: clump.{name}: {error}"]) from None
     materials = list(scenario.material)
     counts = body_counts(scenario, clumps, source)
+    check_memory(scenario, clumps, counts, source)
     used = [body.clump for body in scenario.body] + [group.clump for group in scenario.place]
     species = np.repeat(np.array([names.index(name) for name in used], dtype=np.int64), counts)
     dt = scenario.dt_seconds({clump.name: clump.spheres for clump in clumps})
@@ -166,7 +169,8 @@ def build_model(scenario: Scenario, source: str = "") -> Model:
         velocity[b], angular_velocity[b] = body.velocity, body.angular_velocity
     model = replace(model, position=position, orientation=orientation, velocity=velocity, angular_velocity=angular_velocity)
     rotate = compiled_rotation(scenario.integrator.rotation).advance
-    overlaps = initial_overlaps(model, rotate, exact, box_walls(scenario), PRESSED if packed else 0.0)
+    with np.errstate(over="ignore", invalid="ignore"):  # of sizes beyond all reason
+        overlaps = initial_overlaps(model, rotate, exact, box_walls(scenario), PRESSED if packed else 0.0)
     if overlaps:
         raise ScenarioError([f"{source}: {line}" for line in overlaps])
     return model
@@ -191,14 +195,39 @@ def body_counts(scenario: Scenario, clumps: list[Clump], source: str) -> list[in
         wanted = float(group.count or 0)
         if group.packing_fraction is not None:
             wanted = group.packing_fraction * room / volume[group.clump]
-        if 0.5 <= wanted <= MAX_COUNT:
+        if 0.5 <= wanted <= MAX_BODIES:
             counts.append(max(1, round(wanted)))
         else:
-            rule = f"gives {wanted:.3g} bodies, but must give 1 to {MAX_COUNT}"
+            rule = f"gives {wanted:.3g} bodies, but must give 1 to {MAX_BODIES}"
             errors.append(f"{source}: place[{g}].packing_fraction: {rule}; change domain.box or the size of the clump")
     if errors:
         raise ScenarioError(errors)
     return counts
+
+
+def run_memory(bodies: int, spheres: int) -> float:
+    """Bytes that a run takes, Python included, as measured."""
+    return 2e8 + 500.0 * bodies + 170.0 * spheres
+
+
+def check_memory(scenario: Scenario, clumps: list[Clump], counts: list[int], source: str) -> None:
+    """Refuse what this machine has no room for, before any is taken."""
+    size = {clump.name: len(clump.spheres) for clump in clumps}
+    used = [body.clump for body in scenario.body] + [group.clump for group in scenario.place]
+    bodies, spheres = sum(counts), sum(count * size[name] for count, name in zip(counts, used, strict=True))
+    needed, free = run_memory(bodies, spheres), available_memory()
+    if free is not None and needed > free:
+        what = f"need about {in_bytes(needed)} of memory, {in_bytes(free)} are free"
+    elif spheres > MAX_SPHERES_IN_ALL:
+        what = f"are more than the {MAX_SPHERES_IN_ALL} that can be told apart"
+    else:
+        return
+    where, exact = "body", len(scenario.body)
+    most = max(range(len(counts)), key=lambda k: counts[k] * size[used[k]])
+    if most >= exact:
+        group = scenario.place[most - exact]
+        where = f"place[{most - exact}].{'count' if group.packing_fraction is None else 'packing_fraction'}"
+    raise ScenarioError([f"{source}: {where}: {bodies} bodies of {float(spheres):.3g} spheres in all {what}; place fewer"])
 
 
 def effective_moduli(materials: list[Material]) -> Array:

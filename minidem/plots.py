@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 from .core.rotation.registry import SCHEMES
 from .errors import InputError, unknown_name
 from .figures import COLOURS, LINES, MARKERS, new_figure, saved, style_of
+from .scenario import read_text
 from .study.records import Record, cells_of, identity_of, read_records
-from .trajectory import Trajectory
+from .trajectory import Trajectory, manifest_of
 
 Array = NDArray[np.float64]
 Lines = Mapping[str, tuple[Sequence[float], Sequence[Sequence[float]]]]  # label: x of its points, deviations of their runs
@@ -357,19 +358,19 @@ def read_run(directory: Path) -> Run:
     if not len(log["total"]):
         raise InputError(f"{directory}: no energies to plot; wait for the first row of its log, or run it anew")
     try:
-        scenario = tomllib.loads((directory / "resolved.toml").read_text())
-        integrator, dt = scenario["integrator"]["rotation"], scenario["time"]["dt"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        scenario = tomllib.loads(read_text(directory / "resolved.toml", regular=True))
+        integrator, dt = str(scenario["integrator"]["rotation"]), scenario["time"]["dt"]
+        if not is_number(dt):  # in Rayleigh times
+            dt = log["time"][-1] / log["step"][-1] if log["step"][-1] else math.nan
+        dt = float(dt)
+    except (InputError, ValueError, LookupError, TypeError, OverflowError, RecursionError) as error:
         raise InputError(f"{directory}/resolved.toml: cannot be read ({error}); give a whole run directory") from None
-    if not is_number(dt):  # in Rayleigh times
-        dt = log["time"][-1] / log["step"][-1] if log["step"][-1] else math.nan
+    manifest = manifest_of(directory)
     try:
-        manifest = json.loads((directory / "manifest.json").read_text())
-        status = manifest["status"]
-    except (OSError, ValueError, KeyError, TypeError):  # killed at its very start
-        manifest, status = {}, "running"
-    initial = manifest.get("summary", {}).get("energy", {}).get("initial")
-    return Run(directory, integrator, float(dt), status, log, float(log["total"][0] if initial is None else initial))
+        initial = float(manifest["summary"]["energy"]["initial"])
+    except (LookupError, TypeError, ValueError, OverflowError):  # killed, or without an energy at its start
+        initial = float(log["total"][0])
+    return Run(directory, integrator, dt, str(manifest.get("status", "running")), log, initial)
 
 
 def runs_plot(directories: Sequence[Path]) -> Plot:

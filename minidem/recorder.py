@@ -14,6 +14,7 @@ import math
 import os
 import platform
 import re
+import shutil
 import time
 import uuid
 from datetime import UTC, datetime
@@ -25,13 +26,11 @@ import numpy as np
 
 from .checkpoint import Checkpoint, State, origin_of, sync, write_checkpoint
 from .errors import InputError, WriteError
-from .machine import version
+from .machine import available_memory, in_bytes, version
 from .model import Model
 from .scenario import Scenario, parse, read_text
-from .trajectory import FILES, FRAME, Frame, Trajectory, opened, whole_rows, writer_of
+from .trajectory import ENERGIES, FILES, FRAME, VECTORS, Frame, Trajectory, element, manifest_of, opened, writer_of
 
-ENERGIES = ("kinetic_translational", "kinetic_rotational", "elastic", "gravity", "total")  # J
-VECTORS = {"momentum": "kg m s-1", "angular_momentum": "kg m+2 s-1"}
 HOLDS_A_RUN = "holds a run already; give --overwrite to replace it, or another --out"
 FLUSH_EVERY = 0.5  # s of wall time between two writes to disk
 LARGEST_BUFFER = 2**25  # bytes
@@ -56,16 +55,31 @@ def claimed_directory(directory: Path, overwrite: bool) -> Path:
 
 def begun_run(directory: Path) -> tuple[Scenario, str, dict[str, Any] | None]:
     """The scenario of a run that is not being written, its text as its author wrote it, and the summary if it is done."""
-    try:
-        status = json.loads((directory / "manifest.json").read_bytes() or "{}")
-        done = status["summary"] if status.get("status") == "ok" else None
-        text = read_text(directory / "scenario.toml")
-        resolved = read_text(directory / "resolved.toml")
-    except (OSError, ValueError, LookupError, AttributeError, TypeError):
-        raise InputError(f"{directory}: not a run directory, or one without its manifest.json; give that of a run") from None
+    if not manifest_of(directory) and not (directory / "resolved.toml").exists():
+        raise InputError(f"{directory}: not a run directory; give that of a run")
+    text, resolved = (read_text(directory / name) for name in ("scenario.toml", "resolved.toml"))
+    manifest = manifest_of(directory)
+    done = manifest.get("summary") if manifest.get("status") == "ok" else None
     if process := writer_of(directory):
         raise InputError(f"{directory}: process {process} is writing this run; stop it first")
     return parse(resolved, str(directory / "resolved.toml"), directory), text, done
+
+
+def check_room(directory: Path | None, scenario: Scenario, model: Model) -> None:
+    """Refuse a trajectory that is too large for the disk, or for the memory if there is no directory, before it is begun."""
+    columns = {"frames": len(model.species) * sum(size for size, _ in FRAME.values()), "energies": len(ENERGIES) + 6}
+    rows = {key: min(getattr(scenario.output, key), model.steps + 1) for key in columns}
+    needed = {key: 8 * rows[key] * (2 + columns[key]) for key in columns}
+    if directory is None:
+        free, where = available_memory(), "of memory"
+    else:
+        there = next(path for path in (directory.absolute(), *directory.absolute().parents) if path.exists())
+        replaced = sum((directory / name).lstat().st_size for name in FILES if os.path.lexists(directory / name))
+        free, where = shutil.disk_usage(there).free + replaced, f"on the disk of {directory}"
+    if free is not None and sum(needed.values()) > free:
+        key = max(needed, key=lambda key: needed[key])
+        sizes = f"{rows[key]} of them need {in_bytes(needed[key])} {where}, {in_bytes(free)} are free"
+        raise InputError(f"{scenario.name}: output.{key}: {sizes}; record fewer")
 
 
 class Recorder:
@@ -92,6 +106,7 @@ class Recorder:
         self._observables: list[tuple[int, float, dict[str, Any]]] = []
         self._buffered = 0  # bytes
         self._flushed = -math.inf
+        check_room(directory, scenario, model)
         resolved = scenario.to_toml()
         text = text or resolved
         if directory is None:
@@ -118,10 +133,10 @@ class Recorder:
                 "sha256": {name: sha256(directory / name) for name in ("scenario.toml", "resolved.toml")},
             }
             if after is not None:
-                before = json.loads((directory / "manifest.json").read_bytes())
+                before = manifest_of(directory)
                 self._manifest["started"] = before.get("started")
                 self._manifest["resumed"] = [*before.get("resumed", ()), {"step": after.state.step, "at": now()}]
-            self._file = h5py.File(fresh(directory / "trajectory.h5.new"), "w", libver=("v110", "v110"))
+            self._file = h5py.File(fresh(directory / "trajectory.h5.new"), "x", libver=("v110", "v110"))
             self._lay_out(scenario, model, text, resolved)
             self._csv = open(fresh(directory / "energy.csv.new"), "x", newline="")  # noqa: SIM115 - see _finish_manifest
             self._table = csv.writer(self._csv)
@@ -143,8 +158,9 @@ class Recorder:
             for name in FILES:
                 (directory / name).unlink(missing_ok=True)
         (directory / "manifest.json").touch(exist_ok=False)  # of two runs at once, one gets the directory
-        (directory / "scenario.toml").write_bytes(text.encode())
-        (directory / "resolved.toml").write_bytes(resolved.encode())
+        for name, content in (("scenario.toml", text), ("resolved.toml", resolved)):
+            with open(directory / name, "xb") as file:  # x: no link is followed
+                file.write(content.encode())
 
     def _take_over(self, directory: Path, after: Checkpoint) -> None:
         """What was recorded up to a checkpoint, into the new files. Copied, because HDF5 does not write to a file whose
@@ -155,7 +171,7 @@ class Recorder:
         try:
             with opened(old) as file:
                 for group, (names, count) in wanted.items():
-                    found[group] = copy_rows(file[group], self._file[group], names, count)
+                    found[group] = copy_rows(element(file, group), self._file[group], names, count)
         except (InputError, OSError, RuntimeError, LookupError, TypeError, ValueError, AttributeError):
             pass  # damaged: what could not be read is missing
         if found["particles/bodies"] < after.frames or found["observables"] < after.rows:
@@ -209,11 +225,11 @@ class Recorder:
         series(file.create_group("observables"), observables | {name: ((3,), unit) for name, unit in VECTORS.items()})
 
         parameters = file.create_group("parameters/minidem")
-        fixed(parameters, "scenario", text, "1")
-        fixed(parameters, "resolved", resolved, "1")
+        fixed(parameters, "scenario", fixed_length(text), "1")
+        fixed(parameters, "resolved", fixed_length(resolved), "1")
         for k, clump in enumerate(model.clumps):
             group = parameters.create_group(f"clumps/{k}")
-            group.attrs["name"], group.attrs["material"] = clump.name, clump.material
+            group.attrs["name"], group.attrs["material"] = fixed_length(clump.name), fixed_length(clump.material)
             fixed(group, "spheres", clump.spheres, "m")
             fixed(group, "mass", clump.mass, "kg")
             fixed(group, "volume", clump.volume, "m+3")
@@ -298,7 +314,8 @@ class Recorder:
     def _write_manifest(self) -> None:
         assert self.directory is not None
         new = fresh(self.directory / "manifest.json.new")
-        new.write_text(json.dumps(self._manifest, indent=2) + "\n")
+        with open(new, "x") as file:  # x: no link is followed
+            file.write(json.dumps(self._manifest, indent=2) + "\n")
         os.replace(new, self.directory / "manifest.json")
 
     def trajectory(self) -> Trajectory:
@@ -325,7 +342,7 @@ def series(group: h5py.Group, elements: dict[str, tuple[tuple[int, ...], str]]) 
 
 
 def fixed_length(text: str) -> np.bytes_:
-    """A string as H5MD wants its attributes."""
+    """A string as H5MD wants its attributes. Those of variable length are kept without checksums."""
     return np.bytes_(text.encode())
 
 
@@ -345,9 +362,10 @@ def append(group: h5py.Group, names: tuple[str, ...], rows: list[tuple[int, floa
 
 def copy_rows(old: h5py.Group, new: h5py.Group, names: tuple[str, ...], most: int) -> int:
     """The first whole rows of a series, a bufferful at a time; returns their number. The step goes last, as in `append`."""
-    count = min(most, whole_rows(old, names))
-    for part in (*(f"{name}/value" for name in names), f"{names[0]}/time", f"{names[0]}/step"):
-        source, target = old[part], new[part]
+    parts = [*(f"{name}/value" for name in names), f"{names[0]}/time", f"{names[0]}/step"]
+    count = min(most, *(len(element(old, part)) for part in parts))  # a killed writer may not have written all of a row
+    for part in parts:
+        source, target = element(old, part), new[part]
         at_once = max(1, LARGEST_BUFFER // (8 * int(np.prod(source.shape[1:], dtype=int))))
         for begin in range(0, count, at_once):
             values = source[begin : min(begin + at_once, count)]

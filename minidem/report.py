@@ -26,7 +26,7 @@ from . import plots, render
 from .errors import InputError
 from .figures import svg_text
 from .study.records import cells_of, identity_of, read_records, record_files, write_whole
-from .trajectory import Frame, Trajectory
+from .trajectory import Frame, Trajectory, manifest_of
 
 Array = NDArray[np.float64]
 
@@ -137,15 +137,6 @@ def run_report(directory: Path, out: Path, still: bool = True) -> Report:
     if trajectory is not None:
         trajectory.close()
     return report
-
-
-def manifest_of(directory: Path) -> dict[str, Any]:
-    """Nothing of a run that was killed at its very start."""
-    try:
-        manifest = json.loads((directory / "manifest.json").read_text())
-        return manifest if isinstance(manifest, dict) else {}
-    except (OSError, ValueError):
-        return {}
 
 
 def run_numbers(manifest: Mapping[str, Any], trajectory: Trajectory | None, energies: plots.Plot | None) -> dict[str, str]:

@@ -24,7 +24,9 @@ Loc = tuple[str | int, ...]  # where a value is: ("body", 2, "position")
 
 MAX_FILE_BYTES = 16 * 1024**2
 MAX_STEPS = 10**15
-MAX_COUNT = 10**7  # bodies of one [[place]], frames, energy rows
+MAX_COUNT = 10**7  # frames, energy rows
+MAX_BODIES = 10**9  # of one [[place]]; how many there is memory for is found out with the clumps at hand
+MAX_SPHERES = 10_000  # of one clump: the time that its union takes goes with their square
 MAX_PACKING = 0.75  # the densest there is, of equal spheres, has 0.7405
 
 
@@ -287,7 +289,7 @@ class ClumpSpec(Table):
     builtin: Annotated[str | None, PlainValidator(_builtin)] = None
     scale: Annotated[float | None, PlainValidator(_positive)] = None  # of spheres and file
     height: Annotated[float | None, PlainValidator(_positive)] = None  # m, of a builtin; its own if not given
-    count: Annotated[int | None, PlainValidator(_whole(1, 10_000))] = None  # spheres of a builtin; its own if not given
+    count: Annotated[int | None, PlainValidator(_whole(1, MAX_SPHERES))] = None  # spheres of a builtin; its own if not given
     density: Annotated[float | None, PlainValidator(_positive)] = None  # kg/m^3, instead of the material's
     mass: Annotated[float | None, PlainValidator(_positive)] = None  # kg, instead of a density
     mass_from: Annotated[str, PlainValidator(_mass_source)] = "spheres"  # or "mesh": of the mesh that the file was fitted to
@@ -307,6 +309,8 @@ class ClumpSpec(Table):
             from minidem.clump import read_spheres
 
             rows = read_spheres(self.file)
+        if len(rows) > MAX_SPHERES:
+            raise InputError(f"{len(rows)} spheres are more than the {MAX_SPHERES} that a clump may have; take fewer")
         with np.errstate(over="ignore"):
             rows = rows * (self.scale or 1.0)
         if not (np.isfinite(rows).all() and (rows[:, 3] > 0).all()):
@@ -318,7 +322,7 @@ class Place(Table):
     """Bodies at random places: so many, without overlap, or so dense that they press on each other."""
 
     clump: Text
-    count: Annotated[int | None, PlainValidator(_whole(1, MAX_COUNT))] = None
+    count: Annotated[int | None, PlainValidator(_whole(1, MAX_BODIES))] = None
     packing_fraction: Annotated[float | None, PlainValidator(_above(0, below=MAX_PACKING))] = None  # volume over the box's
     speed: NotNegative = 0.0  # m/s, in a random direction
     spin: NotNegative = 0.0  # rad/s, about a random axis
@@ -459,12 +463,16 @@ def load(path: str | os.PathLike[str], overrides: Sequence[str] = ()) -> Scenari
     return parse(read_text(path), Path(path).name, Path(path).parent, overrides)
 
 
-def read_text(path: str | os.PathLike[str]) -> str:
-    """The text of a scenario file, line ends and all."""
+def read_text(path: str | os.PathLike[str], regular: bool = False) -> str:
+    """The text of a scenario file, line ends and all. A user may name a pipe; what other files name must be `regular`."""
     path = Path(path)
     try:
+        if regular and path.exists() and not path.is_file() and not path.is_dir():
+            raise InputError(f"{path}: not a regular file; give a scenario file")
         with open(path, "rb") as file:
             content = file.read(MAX_FILE_BYTES + 1)
+    except ValueError:  # a NUL in the name
+        raise InputError(f"{path}: no file can have this name; give a scenario file") from None
     except OSError as error:
         reason = "is a directory" if os.path.isdir(path) else str(error.strerror).lower()
         raise InputError(f"{path}: {reason}; give a scenario file") from None

@@ -27,7 +27,7 @@ from .core.world import make_room, make_world
 from .errors import InputError
 from .guards import bad_energy, bad_motion, check_time_step, contact_time, good_step, limits, rayleigh_time
 from .machine import processors
-from .model import Model, build_model, chunks, model_at_rest
+from .model import Model, build_model, chunks, model_at_rest, run_memory
 from .observables import conserved_sums
 from .recorder import ENERGIES, Recorder, begun_run, claimed_directory
 from .scenario import Guard, Scenario
@@ -540,7 +540,7 @@ def outlook(scenario: Scenario, source: str = "", threads: int | None = None) ->
     return {
         "bodies": len(model.species),
         "spheres": model.spheres,
-        "memory_mb": 200 + 5e-4 * len(model.species) + 1.7e-4 * model.spheres,  # as measured, Python included
+        "memory_mb": 1e-6 * run_memory(len(model.species), model.spheres),
         "dt": model.dt,
         "dt_rayleigh": model.dt / rayleigh_time(scenario, model),
         "dt_hertz": model.dt / shortest if 0 < shortest < math.inf else None,

@@ -1,6 +1,8 @@
 """Closed triangle meshes: reading, checking, exact mass properties."""
 
-import warnings
+import re
+import struct
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -14,6 +16,8 @@ from ..errors import InputError
 Array = NDArray[np.float64]
 FORMATS = (".stl", ".obj", ".ply")
 LARGEST_FILE = 512 * 2**20  # bytes
+LARGEST_HEADER = 2**16  # bytes, of a PLY file
+LARGEST = 1e50  # m; the fifth power is a number, too
 
 
 @dataclass(frozen=True)
@@ -38,7 +42,8 @@ class Mesh:
         volumes = np.einsum("ij,ij->i", corners[:, 0], np.cross(corners[:, 1], corners[:, 2])) / 6
         volume = volumes.sum()
         sums = corners.sum(axis=1)
-        centre = volumes @ sums / (4 * volume)
+        with np.errstate(divide="ignore", invalid="ignore"):  # of flat ones, which `inward` tells
+            centre = volumes @ sums / (4 * volume)
         squares = np.einsum("i,ikj,ikl->jl", volumes, corners, corners) + np.einsum("i,ij,il->jl", volumes, sums, sums)
         return float(volume), origin + centre, squares / 20 - volume * np.outer(centre, centre)
 
@@ -50,9 +55,13 @@ class Mesh:
 
 
 def from_polydata(data: Any) -> Mesh:
-    """Of triangles with shared or repeated points; points that coincide exactly are merged."""
-    faces = np.asarray(data.triangulate().regular_faces, dtype=np.int64)
-    points, index = np.unique(np.asarray(data.points, dtype=float), axis=0, return_inverse=True)
+    """Of triangles with shared or repeated points."""
+    return merged(np.asarray(data.points, dtype=float), np.asarray(data.triangulate().regular_faces, dtype=np.int64))
+
+
+def merged(points: Array, faces: NDArray[np.int64]) -> Mesh:
+    """Points that coincide exactly become one."""
+    points, index = np.unique(points, axis=0, return_inverse=True)
     return Mesh(points, index.reshape(-1)[faces])
 
 
@@ -66,24 +75,146 @@ def read_mesh(path: str | PathLike[str]) -> Mesh:
     size = path.stat().st_size
     if size == 0 or size > LARGEST_FILE:
         raise InputError(f"{path}: {'is empty' if size == 0 else f'is larger than {LARGEST_FILE // 2**20} MB'}")
-    import pyvista
-
     try:
-        with pyvista.vtk_verbosity("off"), warnings.catch_warnings(action="ignore"):
-            data = pyvista.read(path)
-    except Exception as error:  # whatever a reader makes of a broken file
-        raise InputError(f"{path}: cannot be read as a mesh ({error})") from None
-    if not isinstance(data, pyvista.PolyData) or data.n_cells == 0 or data.n_points == 0:
+        points, faces = READERS[path.suffix.lower()](path.read_bytes())
+        points = np.asarray(points, dtype=float).reshape(-1, 3)
+        triangles = in_triangles(points, faces)
+    except (ArithmeticError, LookupError, MemoryError, OSError, TypeError, ValueError, struct.error) as error:
+        what = " ".join(str(error).split())[:100] or type(error).__name__
+        raise InputError(f"{path}: cannot be read as a mesh ({what})") from None
+    if not len(triangles):
         raise InputError(f"{path}: holds no triangles")
-    if not np.isfinite(data.points).all():
-        raise InputError(f"{path}: point {int(np.argwhere(~np.isfinite(data.points))[0, 0])} is not finite")
-    mesh = from_polydata(data)
-    if len(mesh.faces) == 0:
-        raise InputError(f"{path}: holds no triangles")
+    if not np.abs(points).max() < LARGEST:
+        wrong = int(np.argwhere(~(np.abs(points) < LARGEST))[0, 0])
+        raise InputError(f"{path}: point {wrong} is not finite, or farther than {LARGEST:g} m from the origin")
+    mesh = merged(points, triangles)
     for fault in FAULT_FINDERS:
         if message := fault(mesh):
             raise InputError(f"{path}: {message}")
     return mesh
+
+
+# --- formats: points and faces of a file's bytes; whatever is wrong raises an error of Python's own ------------------------
+
+Faces = Sequence[Sequence[int]] | NDArray[np.int64]
+
+
+def in_triangles(points: Array, faces: Faces) -> NDArray[np.int64]:
+    """(f, 3) corners of faces with three corners or more."""
+    if not len(faces):
+        return np.empty((0, 3), np.int64)
+    sizes = {len(face) for face in faces} if isinstance(faces, list) else {3}
+    corners = np.concatenate([np.asarray(face) for face in faces]) if len(sizes) > 1 else np.asarray(faces).reshape(-1)
+    if min(sizes) < 3:
+        raise ValueError("a face of less than three corners")
+    if corners.dtype.kind not in "iu" or corners.min() < 0 or corners.max() >= len(points):
+        raise ValueError(f"a face with a corner that is none of its {len(points)} points")
+    if sizes == {3}:
+        return corners.astype(np.int64).reshape(-1, 3)
+    if not np.abs(points).max() < LARGEST:  # will be told
+        return corners[:3].astype(np.int64).reshape(1, 3)
+    import pyvista
+
+    listed = np.concatenate([[len(face), *face] for face in faces])
+    return np.asarray(pyvista.PolyData(points, listed).triangulate().regular_faces, dtype=np.int64)
+
+
+def read_stl(data: bytes) -> tuple[Array, Faces]:
+    if len(data) >= 84 and len(data) == 84 + 50 * int.from_bytes(data[80:84], "little"):
+        record = np.dtype([("normal", "<f4", 3), ("corners", "<f4", 9), ("attribute", "<u2")])
+        with np.errstate(invalid="ignore"):  # NaNs are told later
+            points = np.frombuffer(data, record, offset=84)["corners"].reshape(-1, 3).astype(float)
+    elif data.lstrip()[:5].lower() == b"solid":
+        found = re.findall(rb"\bvertex\s+(\S+)\s+(\S+)\s+(\S+)", data, re.IGNORECASE)
+        if len(found) != 3 * len(re.findall(rb"\bendfacet\b", data, re.IGNORECASE)):
+            raise ValueError(f"{len(found)} corners do not make its facets")
+        points = np.array([[float(x) for x in corner] for corner in found]).reshape(-1, 3)
+    else:
+        raise ValueError("its length does not fit the number of triangles it tells")
+    return points, np.arange(len(points)).reshape(-1, 3)
+
+
+def read_obj(data: bytes) -> tuple[Any, Faces]:
+    points, faces = [], []
+    for line in data.decode("utf-8", "replace").replace("\\\n", " ").splitlines():
+        key, *fields = line.split("#")[0].split() or [""]
+        if key == "v":
+            points.append([float(x) for x in fields[:3]])
+        elif key == "f":
+            corners = [int(field.split("/")[0]) for field in fields]
+            faces.append([c - 1 if c > 0 else len(points) + c for c in corners])  # from 1, or from the last backwards
+    return points, faces
+
+
+PLY_TYPES = {"char": "b", "uchar": "B", "short": "h", "ushort": "H", "int": "i", "uint": "I", "float": "f", "double": "d"}
+PLY_TYPES |= {"int8": "b", "uint8": "B", "int16": "h", "uint16": "H", "int32": "i", "uint32": "I"}
+PLY_TYPES |= {"float32": "f", "float64": "d"}
+
+
+def read_ply(data: bytes) -> tuple[Any, Faces]:
+    header = re.match(rb"ply\s(.*?)\bend_header[ \t]*\r?\n", data[:LARGEST_HEADER], re.DOTALL)
+    if not header:
+        raise ValueError("no header of a PLY file")
+    kind, elements = "", list[tuple[str, int, list[list[str]]]]()
+    for line in header[1].decode("ascii", "replace").splitlines():
+        key, *words = line.split() or [""]
+        if key == "format":
+            kind = words[0]
+        elif key == "element":
+            elements.append((words[0], int(words[1]), []))
+        elif key == "property":
+            elements[-1][2].append(words)
+    if kind not in ("ascii", "binary_little_endian", "binary_big_endian"):
+        raise ValueError(f"format {kind[:40]!r}")
+    body = data[header.end() :]
+    values = ascii_values(body) if kind == "ascii" else binary_values(body, "<" if "little" in kind else ">")
+    next(values)
+    points, faces = [], []
+    for name, count, properties in elements:
+        if not 0 <= count <= len(body) or not properties:  # a row takes a byte or more
+            raise ValueError(f"{count} of element {name[:40]}")
+        for _ in range(count):
+            row = {}
+            for words in properties:
+                if words[0] == "list":
+                    size = int(values.send((PLY_TYPES[words[1]], 1))[0])
+                    row[words[3]] = values.send((PLY_TYPES[words[2]], size))
+                else:
+                    row[words[1]] = values.send((PLY_TYPES[words[0]], 1))[0]
+            if name == "vertex":
+                points.append([row["x"], row["y"], row["z"]])
+            elif name == "face":
+                faces.append(row["vertex_indices" if "vertex_indices" in row else "vertex_index"])
+    return points, faces
+
+
+Values = Generator[Any, tuple[str, int], None]
+
+
+def ascii_values(body: bytes) -> Values:
+    """Sent a type and a number, gives as many values."""
+    words, at, values = body.split(), 0, None
+    while True:
+        code, count = yield values
+        if not 0 <= count <= len(words) - at:
+            raise ValueError("it ends early")
+        values = [float(word) if code in "fd" else int(word) for word in words[at : at + count]]
+        at += count
+
+
+def binary_values(body: bytes, order: str) -> Values:
+    at, values = 0, None
+    while True:
+        code, count = yield values
+        layout = f"{order}{count}{code}"
+        values = struct.unpack_from(layout, body, at)
+        at += struct.calcsize(layout)
+
+
+READERS = {".stl": read_stl, ".obj": read_obj, ".ply": read_ply}
+
+
+# --- checks ----------------------------------------------------------------------------------------------------------
 
 
 def degenerate_triangles(mesh: Mesh) -> str:
@@ -113,7 +244,11 @@ def open_edges(mesh: Mesh) -> str:
 
 
 def inward(mesh: Mesh) -> str:
-    return "is turned inside out: its normals point inward; flip its faces" if mesh.moments()[0] <= 0 else ""
+    with np.errstate(invalid="ignore"):
+        volume = mesh.moments()[0]
+    if not volume < 0:
+        return "" if volume > 0 else "has no inside: its volume is zero"
+    return "is turned inside out: its normals point inward; flip its faces"
 
 
 def self_intersections(mesh: Mesh) -> str:

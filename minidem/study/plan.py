@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError, ScenarioError, nearest
-from ..scenario import ClumpSpec, Scenario, load, read_text
+from ..scenario import ClumpSpec, Scenario, parse, read_text
 
 SHORT = {"dt": "time.dt", "integrator": "integrator.rotation"}  # what studies are mostly about goes by short names
 KEYS = ("schema", "name", "scenario", "keep", "set", "axes", "cell")
@@ -193,7 +193,8 @@ def _base(data: Mapping[str, Any], source: str, name: Any, directory: str) -> Sc
         raise ScenarioError([f'{source}: set: must be a table of scenario keys, as in [set] and "time.end" = 0.1'])
     place, base = "scenario", None
     try:
-        base = load(Path(directory, file))
+        path = Path(directory, file)
+        base = parse(read_text(path, regular=True), path.name, path.parent)
         place = "set"
         base = base.with_changes(_located(_flat(changes), directory))
         place = ""

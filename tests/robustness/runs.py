@@ -14,6 +14,7 @@ domain = {{box = [{edge}, {edge}, {edge}], material = "soft", gravity = [0, 0, -
 material.soft = {{young = 2e7, poisson = 0.2, density = 2000}}
 {clumps}
 place = [{place}]
+guard = {{overlap = false, rayleigh = false}}
 output = {{frames = 9, energies = 33}}
 """
 CLUMPS = {

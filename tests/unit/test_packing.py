@@ -257,17 +257,17 @@ BAD_VALUES = [
     (
         FRACTION,
         "packing_fraction = 0.0001",
-        "place[0].packing_fraction: gives 0.0802 bodies, but must give 1 to 10000000; change domain.box or the size of",
+        "place[0].packing_fraction: gives 0.0802 bodies, but must give 1 to 1000000000; change domain.box or the size of",
     ),
     (
         "[0.08, 0.07, 0.075]",
         "[80, 70, 75]",
-        "place[0].packing_fraction: gives 4.81e+11 bodies, but must give 1 to 10000000; change domain.box or the size of",
+        "place[0].packing_fraction: gives 4.81e+11 bodies, but must give 1 to 1000000000; change domain.box or the size of",
     ),
     (
         "[0.08, 0.07, 0.075]",
         "[1e200, 1e200, 1e200]",
-        "place[0].packing_fraction: gives inf bodies, but must give 1 to 10000000; change domain.box or the size of",
+        "place[0].packing_fraction: gives inf bodies, but must give 1 to 1000000000; change domain.box or the size of",
     ),
 ]
 

@@ -300,12 +300,12 @@ BAD_VALUES = [
     ("[0, 0, 0, 0.02]", '"x"', 'clump.rod.spheres[1]: must be [x, y, z, radius], got "x"'),
     (ROD, "spheres = []", "clump.rod.spheres: must be a list of one or more"),
     (ROD, "spheres = 1", "clump.rod.spheres: must be a list of one or more"),
-    ("count = 16", "count = 0", "place[0].count: must be a whole number from 1 to 10000000, got 0"),
-    ("count = 16", "count = 1.5", "place[0].count: must be a whole number from 1 to 10000000, got 1.5"),
+    ("count = 16", "count = 0", "place[0].count: must be a whole number from 1 to 1000000000, got 0"),
+    ("count = 16", "count = 1.5", "place[0].count: must be a whole number from 1 to 1000000000, got 1.5"),
     (
         "count = 16",
         f"count = 0x{'f' * 9999}",
-        "place[0].count: must be a whole number from 1 to 10000000, got a huge whole number",
+        "place[0].count: must be a whole number from 1 to 1000000000, got a huge whole number",
     ),
     ("count = 16", "", "place[0].count: required, but missing"),
     ("speed = 1.0", "speed = -1.0", "place[0].speed: must not be negative, got -1.0"),
@@ -543,7 +543,7 @@ def test_wrong_overrides_are_named_in_place_of_the_file():
         "chess.toml: material.marble.poisson: must be below 0.5, got 0.7",
         "--set material.wood.young=1: material.wood.poisson: required, but missing",
         "--set material.wood.young=1: material.wood.density: required, but missing",
-        '--set place[0].count=none: place[0].count: must be a whole number from 1 to 10000000, got "none"',
+        '--set place[0].count=none: place[0].count: must be a whole number from 1 to 1000000000, got "none"',
         '--set tims.end=2: tims: unknown key; did you mean "time"?',
     ]
 
