@@ -799,6 +799,14 @@ def movie(
         print(f"written to    {file}: {count} pictures, {count / fps:.3g} s")
 
 
+@app.command()
+def doctor(json_: Json = False) -> None:
+    """Tell what of this installation works, and how to mend what does not."""
+    from .doctor import report
+
+    raise typer.Exit(report(json_))
+
+
 @contextlib.contextmanager
 def film_bar(name: str, quiet: bool) -> Iterator[Callable[[int, int], None]]:
     """A bar with the time left, on stderr, if that is a terminal."""

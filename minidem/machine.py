@@ -9,6 +9,8 @@ from functools import cache
 from importlib import metadata
 from pathlib import Path
 
+DRAWING_LIBRARIES = "libegl1 and libgl1-mesa-dri, or libosmesa6 (Debian, Ubuntu), or libegl or mesalib (conda-forge)"
+
 
 def processors() -> int:
     """That this process may use."""

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from . import quaternions
 from .errors import InputError, unknown_name
+from .machine import DRAWING_LIBRARIES
 from .trajectory import ClumpTemplate, Frame, Trajectory
 
 Array = NDArray[np.float64]
@@ -484,8 +485,7 @@ def choose_window(interactive: bool) -> None:
     windows = {"EGL": "vtkEGLRenderWindow", "OSMesa": "vtkOSOpenGLRenderWindow"}
     found = next((window for library, window in windows.items() if ctypes.util.find_library(library)), None)
     if found is None:
-        packages = "libegl1 and libgl1-mesa-dri, or libosmesa6 (Debian, Ubuntu), or libegl or mesalib (conda-forge)"
-        raise InputError(f"pictures without a display need the EGL or the OSMesa library; install {packages}")
+        raise InputError(f"pictures without a display need the EGL or the OSMesa library; install {DRAWING_LIBRARIES}")
     os.environ.setdefault("VTK_DEFAULT_OPENGL_WINDOW", found)
 
 

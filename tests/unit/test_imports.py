@@ -134,6 +134,8 @@ def test_no_cycles():
     [
         # `minidem --help` answers at once
         ("minidem.cli", {"numpy", "numba", "scipy", "h5py", "pyvista", "vtkmodules", "matplotlib", "dask"}),
+        # what is broken cannot keep it from being told
+        ("minidem.doctor", {"numpy", "numba", "scipy", "h5py", "pyvista", "matplotlib", "pydantic", "typer", "rich"}),
         # a bad scenario is refused at once
         ("minidem.scenario", {"numba", "scipy", "h5py", "pyvista", "vtkmodules", "matplotlib", "dask"}),
         # the catalogue is plain data
