@@ -244,14 +244,14 @@ def disk(writable: bool) -> Finding:
 
 
 def memory() -> Finding:
-    if not Path("/proc/meminfo").exists():  # not on every system
-        return Finding("ok", f"{os.sysconf('SC_PHYS_PAGES') * os.sysconf('SC_PAGE_SIZE') / 1e9:.1f} GB")
-    kilobytes = {name: int(value) for name, value in re.findall(r"(\w+):\s+(\d+) kB", Path("/proc/meminfo").read_text())}
-    free = 1024 * kilobytes["MemAvailable"]
-    found = f"{free / 1e9:.1f} of {1024 * kilobytes['MemTotal'] / 1e9:.1f} GB available"
+    free = machine.available_memory()
+    if free is None:  # not on every system
+        return Finding("ok", f"{machine.in_bytes(os.sysconf('SC_PHYS_PAGES') * os.sysconf('SC_PAGE_SIZE'))} in all")
     if free < LITTLE_MEMORY:
-        return Finding("warning", found, "end other programs; minidem check tells what a scenario needs")
-    return Finding("ok", found)
+        return Finding(
+            "warning", f"{machine.in_bytes(free)} free", "end other programs; minidem check tells what a scenario needs"
+        )
+    return Finding("ok", f"{machine.in_bytes(free)} free")
 
 
 # --- how they are run -----------------------------------------------------------------------------------------

@@ -25,11 +25,11 @@ from .core.step import advance
 from .core.watching import FIRST, HOW_MUCH, NOTHING, SECOND, TOO_DEEP, WHAT
 from .core.world import make_room, make_world
 from .errors import InputError
-from .guards import bad_energy, bad_motion, check_time_step, contact_time, good_step, limits, rayleigh_time
+from .guards import bad_motion, bad_observables, check_time_step, contact_time, good_step, limits, rayleigh_time
 from .machine import processors
 from .model import Model, build_model, chunks, model_at_rest, run_memory
 from .observables import conserved_sums
-from .recorder import ENERGIES, Recorder, begun_run, claimed_directory
+from .recorder import Recorder, begun_run, claimed_directory
 from .scenario import Guard, Scenario
 from .trajectory import Frame, Trajectory
 
@@ -228,19 +228,24 @@ class Simulation:
             owner = self._world.spheres.owner
             wall = second - owner.size
             columns = [int(owner[sphere]) for sphere in (first, second) if sphere < owner.size]
-        bodies = [int(np.flatnonzero(self._rank == column)[0]) for column in columns]  # as the model counts them
+        bodies = [self.body_in(column) for column in columns]
         return Alarm(what, float(raised[0][HOW_MUCH]), bodies[0], bodies[1] if len(bodies) > 1 else None, wall)
+
+    def body_in(self, column: int) -> int:
+        """The body of the model that is in a column of `bodies`."""
+        return int(np.flatnonzero(self._rank == column)[0])
 
     def motion(self, some: Any) -> tuple[Array, Array, Array]:
         """On-step velocity in world axes, orientation and angular velocity in principal axes of some columns of `bodies`."""
         return on_step_motion(some, self._rotation.on_step, self.bodies, self.model.gravity, self.model.dt)
 
     def observables(self) -> dict[str, Any]:
-        """Energies (J), momentum (kg m/s) and angular momentum about the origin (J s) at step n."""
+        """Energies (J), momentum (kg m/s) and angular momentum about the origin (J s) at step n; and which body turns
+        fastest, and how fast (rad/s)."""
         return self._observables(self.motion)
 
     def _observables(self, motion: Callable[[slice], Sequence[Array]]) -> dict[str, Any]:
-        sums = conserved_sums(self.bodies, motion, self.model.gravity)
+        sums, fastest_spin, column = conserved_sums(self.bodies, motion, self.model.gravity)
         translational, rotational, gravity = (float(energy) for energy in sums[:3])
         return {
             "kinetic_translational": translational,
@@ -250,6 +255,8 @@ class Simulation:
             "total": translational + rotational + self.elastic + gravity,
             "momentum": sums[3:6],
             "angular_momentum": sums[6:],
+            "fastest_spin": fastest_spin,
+            "fastest_body": self.body_in(column),
         }
 
     def frame(self) -> Frame:
@@ -461,8 +468,7 @@ def recorded(
             observables = simulation.observables()
             recorder.record_observables(simulation.step, simulation.time, observables)
             drift = float(deviation(observables["total"], simulation.initial_energy))
-            parts = sum(abs(observables[name]) for name in ENERGIES if name != "total")
-            if reason := bad_energy(simulation, scenario, observables["total"], parts):
+            if reason := bad_observables(simulation, scenario, observables):
                 break
         if milestone in frame_steps:
             frame = simulation.frame()

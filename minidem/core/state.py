@@ -115,9 +115,8 @@ class Team(NamedTuple):
     pair: np.ndarray  # (threads, 2 x CONTACTS) uint32, spheres that touch
     touch: np.ndarray  # (threads, 6 x CONTACTS) difference of their centres, squared distance, sum of the radii, stiffness
     step: np.ndarray  # (1,) int64, that the threads start from
-    limit: np.ndarray  # (6,) beyond which there is an alarm; see watching.py
+    limit: np.ndarray  # (5,) beyond which there is an alarm; see watching.py
     alarm: np.ndarray  # (threads, 8) of each thread, or zeros
-    before: np.ndarray  # (threads, 4, BLOCK) orientations before a step that is inspected
     used: np.ndarray  # (threads, spheres of a block) bool, is a candidate of another
     near: np.ndarray  # (threads, n) uint32, bodies near one body
     near_wall: np.ndarray  # (threads, w) uint32, and walls

@@ -5,7 +5,7 @@ from .contact import contact_forces
 from .neighbours import place_listed, renew_lists, travelled
 from .state import BLOCK
 from .team import any_says, barrier, bodies_of, share
-from .watching import INSPECT_EVERY, NUMBERS, alarmed, inspect, remember_turn
+from .watching import INSPECT_EVERY, NUMBERS, alarmed, inspect
 
 
 @inlined
@@ -62,18 +62,15 @@ def advance(me, steps, dt, gravity, rotate, world, pending):
         for block in range(first, last):  # all that concerns one block at a time: it stays in the processor's cache
             if not pending:
                 begin, end = bodies_of(block, block + 1, n)
-                inspected = until_inspected == made + 1
-                if inspected:
-                    remember_turn(begin, end, bodies, team.before[me])
                 kick_and_drift(begin, end, bodies, gravity, dt)
                 last_lane = min((block + 1) * BLOCK, lanes)
                 rotate(bodies.orientation, bodies.spin, bodies.torque, bodies.inertia, block * BLOCK, last_lane, dt)
-                if inspected:
-                    inspect(begin, end, bodies, world.walls, team.before[me], dt, team.limit, team.alarm[me])
             outdated |= place_block(block, world)
         if not pending:
             made += 1
             if made == until_inspected:
+                begin, end = bodies_of(first, last, n)
+                inspect(begin, end, bodies, world.walls, dt, team.limit, team.alarm[me])
                 until_inspected += INSPECT_EVERY
             if me == 0:
                 world.close.age[0] += 1

@@ -3,15 +3,15 @@
 import math
 
 from .compiling import inlined, internal
-from .geometry import column, height, index, sphere, square, squared_distance
+from .geometry import column, height, index, sphere, squared_distance
 
 INSPECT_EVERY = 100  # steps: motion that has gone wrong stays wrong. Overlaps come and go, and are watched at every step.
-# In Team.limit: overlap in radii of the smaller sphere, and in m for the smallest sphere of all; distance (m) and sine of a
-# quarter of the angle of a step; are walls and numbers asked for?
-OVERLAP, SUSPECT, TRAVEL, TURN, OUTSIDE, NUMBERS = range(6)
+# In Team.limit: overlap in radii of the smaller sphere, and in m for the smallest sphere of all; distance of a step, m; are
+# walls asked for, and numbers?
+OVERLAP, SUSPECT, TRAVEL, OUTSIDE, NUMBERS = range(5)
 # In Team.alarm: what, by how much, and the spheres, the second of which may be a wall, or the body.
 WHAT, HOW_MUCH, FIRST, SECOND = range(4)
-NOTHING, TOO_DEEP, NO_NUMBER, BEHIND_WALL, TOO_FAR, TOO_FAST = range(6)
+NOTHING, TOO_DEEP, NO_NUMBER, BEHIND_WALL, TOO_FAR = range(5)
 
 
 @internal
@@ -31,40 +31,26 @@ def find_too_deep(count, pair, second, place, walls, spheres_in_all, limit, alar
             alarm[WHAT], alarm[HOW_MUCH], alarm[FIRST], alarm[SECOND] = TOO_DEEP, overlap / smaller, i, j
 
 
-@inlined
-def remember_turn(begin, end, bodies, before):
-    """The orientation of bodies `begin` to `end` before a step."""
-    for c in range(4):
-        for b in range(begin, end):
-            before[c, b - begin] = bodies.orientation[c, b]
-
-
 @internal
-def inspect(begin, end, bodies, walls, before, dt, limit, alarm):
+def inspect(begin, end, bodies, walls, dt, limit, alarm):
     """The first of bodies `begin` to `end` whose last step, with the velocity that they have, was not a good one."""
     q = bodies.orientation
     for b in range(begin, end):
         x, y, z = column(bodies.position, b)
         u, v, w = column(bodies.velocity, b)
-        moved, turned = dt * math.sqrt(u * u + v * v + w * w), 0.0
-        for c in range(4):
-            turned += square(q[c, b] - before[c, b - begin])
-        turned = 0.5 * math.sqrt(turned)  # sine of a quarter of the angle
-        nowhere = x + y + z + moved + turned
+        moved = dt * math.sqrt(u * u + v * v + w * w)
+        nowhere = x + y + z + moved + q[0, b] + q[1, b] + q[2, b] + q[3, b]
         fault = NOTHING
         if nowhere - nowhere != 0.0:  # infinite, or not a number
             fault = NO_NUMBER
         elif moved > limit[TRAVEL]:
             fault = TOO_FAR
-        elif turned > limit[TURN]:
-            fault = TOO_FAST
         elif limit[OUTSIDE] > 0.0:
             for k in range(walls.material.size):
                 if height(walls.point, walls.normal, k, (x, y, z)) < 0.0:
                     fault = BEHIND_WALL
         if fault != NOTHING and alarm[WHAT] == NOTHING:
-            how_much = moved if fault == TOO_FAR else 4.0 * math.asin(min(turned, 1.0))
-            alarm[WHAT], alarm[HOW_MUCH], alarm[FIRST] = fault, how_much, b
+            alarm[WHAT], alarm[HOW_MUCH], alarm[FIRST] = fault, moved, b
 
 
 @inlined
