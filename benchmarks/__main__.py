@@ -43,6 +43,7 @@ def options(words: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--integrators", action="store_true", help="a step of the rods with each of them, instead of all that"
     )
+    parser.add_argument("--guards", action="store_true", help="what the guards cost, instead of all that")
     chosen = parser.parse_args(words)
     try:
         chosen.threads = [int(number) for number in chosen.threads.split(",")]
@@ -148,6 +149,11 @@ def main(words: Sequence[str] | None = None) -> int:
 
         found = integrators.lines(scene_of("rods"), chosen.repeats, 20_000, say)
         print(report.table(integrators.HEAD, found))
+        return 0
+    if chosen.guards:
+        from . import guards
+
+        print(report.table(guards.HEAD, guards.lines(scenes, chosen.repeats, say)))
         return 0
     earlier = json.loads(chosen.compare.read_text()) if chosen.compare else None
     result: dict[str, Any] = {"machine": machine(), "repeats": chosen.repeats, "seconds": chosen.seconds, "results": []}

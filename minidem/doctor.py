@@ -37,7 +37,7 @@ name = "ball"
 time = {dt = 1e-3, end = 0.1}
 domain = {gravity = [0, 0, -10]}
 material.steel = {young = 2e11, poisson = 0.3, density = 7800}
-clump.ball = {spheres = [[0, 0, 0, 0.01]], material = "steel"}
+clump.ball = {spheres = [[0, 0, 0, 0.1]], material = "steel"}
 body = [{clump = "ball", position = [0, 0, 1], velocity = [1, 2, 3], angular_velocity = [0, 0, 10]}]
 output = {frames = 2, energies = 2}
 """

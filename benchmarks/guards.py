@@ -1,0 +1,47 @@
+"""What the guards cost: scenes with them and without, in turns, in one process and on one thread."""
+
+import statistics
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from .report import short
+from .scenes import Scene, scenario_of
+
+if TYPE_CHECKING:
+    from minidem.simulation import Simulation
+
+HEAD = ["scene", "us a step", "with guards", "ratio"]
+LEAST = 0.1  # s of processor time for one timing
+
+
+def lines(scenes: list[Scene], repeats: int, say: Callable[[str], None]) -> list[list[str]]:
+    """Lines of HEAD. The ratio is the median of those of timings that follow each other."""
+    from minidem.model import build_model
+    from minidem.simulation import Simulation
+
+    rows = []
+    for scene in scenes:
+        say(scene.name)
+        scenario = scenario_of(scene)
+        model = build_model(scenario, scene.path.name)
+        pair = [Simulation(model, "spiral", threads=1, guard=guard) for guard in (None, scenario.guard)]
+        for simulation in pair:
+            simulation.advance(scene.warm_up)
+        steps, took = 1, 0.0
+        while took < LEAST:
+            steps *= 2
+            took = timed(pair[0], steps)
+            pair[1].advance(steps)
+        cost = [[timed(simulation, steps) for simulation in pair] for _ in range(5 * repeats)]
+        without, watched = (1e6 * statistics.median(column) / steps for column in zip(*cost, strict=True))
+        ratio = statistics.median(b / a for a, b in cost)
+        rows.append([scene.name, short(without, 3), short(watched, 3), short(ratio, 4)])
+    return rows
+
+
+def timed(simulation: "Simulation", steps: int) -> float:
+    """s of processor time: others may want the processor."""
+    began = time.process_time()
+    simulation.advance(steps)
+    return time.process_time() - began
