@@ -79,7 +79,7 @@ def origin_of(scenario: Scenario, text: str, model: Model) -> dict[str, str]:
 def differences(then: dict[str, str], now: dict[str, str], but: tuple[str, ...] = ()) -> list[str]:
     """Lines for people."""
     lines = []
-    for name in [name for name in then | now if name not in but and then.get(name) != now.get(name)]:
+    for name in [name for name in now | then if name not in but and then.get(name) != now.get(name)]:
         old, new = then.get(name, "none"), now.get(name, "none")
         if name.endswith(".toml"):
             changes = list(difflib.unified_diff(old.splitlines(), new.splitlines(), n=0, lineterm=""))[2:]

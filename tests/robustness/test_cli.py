@@ -4,7 +4,6 @@ import json
 import os
 import pty
 import re
-import resource
 import shutil
 import subprocess
 import sys
@@ -262,19 +261,6 @@ def test_foreign_directory_is_refused(minidem_command, directory):
         outcome = minidem_command("run", "box.toml", "--out", "thesis", *options)
         assert outcome.code == 2 and "thesis: " in outcome.stderr and "chapter.tex" in outcome.stderr
         assert contents(directory) == before
-
-
-def test_disk_full(directory):
-    """A run that cannot write on ends as failed and says why."""
-
-    def limit_file_size():
-        resource.setrlimit(resource.RLIMIT_FSIZE, (10**6, 10**6))
-
-    changes = ["--set", "time.end=8", "--set", "output.frames=40000", "--set", "output.energies=10"]
-    outcome = in_a_shell(directory, "run", "box.toml", *changes, "--out", "run", "--json", preexec_fn=limit_file_size)
-    assert outcome.code == 1
-    assert "File too large" in outcome.stderr and outcome.stdout == ""
-    assert json.loads((directory / "run/manifest.json").read_text())["status"] == "failed"
 
 
 # --- bad input: exit code 2, what is wrong and where, nothing written -----------------------------------------

@@ -120,6 +120,11 @@ def test_trajectory_is_closed(stopped):
         assert log["total/step"][-1] + 500 > stopped.summary["steps"]
 
 
+def test_checkpoint_is_of_the_last_step(stopped):
+    with h5py.File(stopped.directory / "checkpoint.h5", "r") as file:
+        assert file["state/step"][()] == stopped.summary["steps"]
+
+
 def test_energy_log_has_whole_rows_only(stopped):
     content = (stopped.directory / "energy.csv").read_bytes()
     assert content.endswith(b"\n")
