@@ -476,6 +476,8 @@ def recorded(
                 reason = f"bodies are no longer at places that are numbers at step {simulation.step}"
                 break
             recorder.record_frame(simulation.step, simulation.time, frame)
+        if clock.due() and simulation.step < model.steps:
+            clock.save(simulation, recorder)
     if not reason:
         clock.save(simulation, recorder)
     wall = clock.wall_s

@@ -64,7 +64,7 @@ def test_full_disk(minidem_command, directory):
         resource.setrlimit(resource.RLIMIT_FSIZE, (10**6, 10**6))
 
     changes = ["--set", "time.end=0.8", "--set", "output.frames=4000", "--set", "output.energies=100"]
-    options = [*changes, "--checkpoint-every", 0.05, "--quiet"]
+    options = [*changes, "--checkpoint-every", 0.2, "--quiet"]
     outcome = in_a_shell(directory, "run", "box.toml", *options, "--out", "run", preexec_fn=limit_file_size)
     assert outcome.code == 1 and outcome.stdout == ""
     go_on = "when that is mended, go on with: minidem resume run"
