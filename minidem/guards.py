@@ -68,7 +68,8 @@ def check_time_step(scenario: Scenario, model: Model, source: str) -> list[str]:
         return []  # nothing touches anything
     shortest, rayleigh = contact_time(model), rayleigh_time(scenario, model)
     if dt > guard.contact * shortest:
-        fault = f"{dt:.3g} s is {dt / shortest:.3g} times the shortest contact (guard.contact = {guard.contact:g})"
+        times = f"{dt / shortest:.3g}" if shortest > 0 else "any number of"
+        fault = f"{dt:.3g} s is {times} times the shortest contact (guard.contact = {guard.contact:g})"
         remedy = f"take {good_step(scenario, model):.2g} s or less, or set guard.contact = false to run it all the same"
         raise ScenarioError([f"{source}: time.dt: {fault}; {remedy}"])
     if dt > guard.rayleigh * rayleigh:
@@ -111,16 +112,15 @@ def bad_observables(simulation: "Simulation", scenario: Scenario, observables: M
     guard, model, initial = scenario.guard, simulation.model, simulation.initial_energy
     total = observables["total"]
     parts = sum(abs(observables[name]) for name in ENERGIES if name != "total")
-    off, angle = abs(total - initial), model.dt * observables["fastest_spin"]
+    speed, body = simulation.fastest_spin
+    off, angle = abs(total - initial), model.dt * speed
     if not math.isfinite(total):
         fault = "the energy is no longer a number"
     elif off > guard.energy * abs(initial) and off > min(guard.energy, CANCELLED) * parts:
         times = f"by {off / abs(initial):.3g} times" if initial else "from"
         fault = f"the energy deviates {times} its first value (guard.energy = {guard.energy:g})"
     elif angle > guard.turn:
-        fault = (
-            f"{name(model, observables['fastest_body'])} turns by {angle:.3g} rad in a step (guard.turn = {guard.turn:g})"
-        )
+        fault = f"{name(model, body)} turns by {angle:.3g} rad in a step (guard.turn = {guard.turn:g})"
     else:
         return ""
     return f"{fault} at step {simulation.step}; {advice(scenario, model)}"

@@ -14,6 +14,7 @@ CHESS = """\
 name = "chess"
 seed = 1
 time = {dt = 1e-5, end = 0.02}
+guard = {rayleigh = false}
 domain = {box = [0.3, 0.3, 0.3], material = "marble"}
 material.marble = {young = 60e9, poisson = 0.25, density = 3200}
 clump.king = {builtin = "chess/king", height = 0.095, material = "marble"}

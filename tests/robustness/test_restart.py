@@ -270,7 +270,7 @@ def test_another_writer(stopped):
     assert "is writing this run" in caught[0]
 
 
-KILLS = {False: 15, True: 200}
+KILLS = {False: 50, True: 500}
 
 
 def test_kills(tmp_path, monkeypatch, long):

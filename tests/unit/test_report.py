@@ -39,6 +39,7 @@ output = {{frames = 21, energies = 11}}
 CHESS = """\
 name = "chess"
 time = {dt = 1e-5, end = 4e-5}
+guard = {rayleigh = false}
 domain = {box = [0.5, 0.5, 0.5], material = "marble"}
 material.marble = {young = 60e9, poisson = 0.25, density = 3200}
 """ + "".join(
