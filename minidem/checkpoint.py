@@ -31,6 +31,7 @@ from .trajectory import element
 Array = NDArray[np.float64]
 CURRENT, PREVIOUS = "checkpoint.h5", "checkpoint.previous.h5"
 HEAD = 512  # bytes of the user block
+LONGEST = 1e12  # s that a run may have taken
 VERSIONS = ("minidem", "kernels", "numba", "processor")  # of Origin: what may change the last digits
 
 
@@ -134,6 +135,8 @@ def sync(path: Path) -> None:
 
 def read_checkpoint(path: Path) -> Checkpoint:
     damaged = InputError(f"{path}: not a whole checkpoint")
+    if not path.is_file():  # a pipe might never end
+        raise damaged
     try:
         with open(path, "rb") as raw:
             if raw.read(HEAD) != head_of(raw):
@@ -142,15 +145,18 @@ def read_checkpoint(path: Path) -> Checkpoint:
 
             def value(name: str) -> Any:
                 found = element(file, name)
-                if found.external or found.is_virtual or found.nbytes > found.id.get_storage_size():
+                if found.dtype.kind not in "iuf" or found.external or found.is_virtual or found.chunks:
+                    raise damaged
+                if found.nbytes > min(found.id.get_storage_size(), path.stat().st_size):
                     raise damaged  # nothing in this file stands behind the size that it names
                 return found[()]
 
             state = {field.name: value(f"state/{field.name}") for field in fields(State)}
-            state |= {"step": int(state["step"]), "initial_energy": float(state["initial_energy"])}
+            state |= {"step": state["step"].item(), "initial_energy": float(state["initial_energy"].item())}
             origin = {name: value(f"origin/{name}").tobytes().decode() for name in element(file, "origin")}
-            return Checkpoint(State(**state), origin, int(value("frames")), int(value("rows")), float(value("wall_s")))
-    except (OSError, RuntimeError, LookupError, TypeError, ValueError, AttributeError, MemoryError):
+            frames, rows, wall_s = (value(name).item() for name in ("frames", "rows", "wall_s"))
+            return Checkpoint(State(**state), origin, frames, rows, float(wall_s))
+    except (ArithmeticError, AttributeError, LookupError, MemoryError, OSError, RuntimeError, TypeError, ValueError):
         raise damaged from None
 
 
@@ -158,7 +164,7 @@ def last_checkpoint(directory: Path) -> tuple[Checkpoint | None, list[str]]:
     """The last whole one, None if there is none yet, and what is to be said about it."""
     notes: list[str] = []
     for path in (directory / CURRENT, directory / PREVIOUS):
-        if path.exists():
+        if os.path.lexists(path):
             try:
                 return read_checkpoint(path), notes
             except InputError as error:
@@ -169,13 +175,17 @@ def last_checkpoint(directory: Path) -> tuple[Checkpoint | None, list[str]]:
     return None, notes
 
 
-def check_state(state: State, n: int, values: int, directory: Path) -> None:
-    """That it is one of n bodies, with an integrator that keeps so many `values`."""
+def check_checkpoint(last: Checkpoint, scenario: Scenario, model: Model, values: int, directory: Path) -> None:
+    """That it is one of this run, with an integrator that keeps so many `values`."""
+    state, n = last.state, len(model.species)
     m = n + -n % LANES
     wanted = {"rank": (n,), "position": (3, n), "velocity": (3, n), "orientation": (4, m), "spin": (values, m)}
     wanted |= {"force": (3, n), "torque": (3, m), "skin": (2,), "age": (2,)}
     kinds = {name: np.int64 if name in ("rank", "age") else np.float64 for name in wanted}
     fits = all(getattr(state, name).shape == shape for name, shape in wanted.items())
     fits = fits and all(getattr(state, name).dtype == kind for name, kind in kinds.items())
-    if not fits or not np.array_equal(np.sort(state.rank), np.arange(n)) or state.step < 0:
+    most = ((state.step, model.steps), (last.frames, scenario.output.frames), (last.rows, scenario.output.energies))
+    fits = fits and all(isinstance(count, int) and 0 <= count <= limit for count, limit in most)
+    fits = fits and np.array_equal(np.sort(state.rank), np.arange(n)) and 0 <= last.wall_s < LONGEST
+    if not fits:
         raise InputError(f"{directory / CURRENT}: not a checkpoint of this run")

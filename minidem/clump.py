@@ -45,9 +45,10 @@ def make_clump(spheres, density, name="clump", material="", mass=None, moments=N
     with np.errstate(all="ignore"):  # of sizes whose fifth powers no number holds
         volume, center, second = union_moments(spheres) if moments is None else moments
         density = density if mass is None else mass / volume
-    if not (0 < volume * density < np.inf and np.isfinite(second).all() and np.trace(second) * density > 0):
+        inertia = density * (np.trace(second) * np.eye(3) - second)
+        in_range = 0 < volume * density < np.inf and np.isfinite(inertia).all() and np.trace(inertia) > 0
+    if not in_range:
         raise InputError("its size is beyond the range of numbers; lengths are in metres")
-    inertia = density * (np.trace(second) * np.eye(3) - second)
     principal, rotation = _principal_frame(inertia)
     if not SMALLEST_MOMENT < principal.min() <= principal.max() < 1 / SMALLEST_MOMENT:
         raise InputError("its moments of inertia are beyond the range of numbers; lengths are in metres, masses in kg")

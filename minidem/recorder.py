@@ -18,6 +18,7 @@ import shutil
 import time
 import uuid
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,19 @@ from .errors import InputError, WriteError
 from .machine import available_memory, in_bytes, version
 from .model import Model
 from .scenario import Scenario, parse, read_text
-from .trajectory import ENERGIES, FILES, FRAME, VECTORS, Frame, Trajectory, element, manifest_of, opened, writer_of
+from .trajectory import (
+    ENERGIES,
+    FILES,
+    FRAME,
+    VECTORS,
+    Frame,
+    Trajectory,
+    element,
+    manifest_of,
+    numbers_at,
+    opened,
+    writer_of,
+)
 
 HOLDS_A_RUN = "holds a run already; give --overwrite to replace it, or another --out"
 FLUSH_EVERY = 0.5  # s of wall time between two writes to disk
@@ -57,7 +70,7 @@ def begun_run(directory: Path) -> tuple[Scenario, str, dict[str, Any] | None]:
     """The scenario of a run that is not being written, its text as its author wrote it, and the summary if it is done."""
     if not manifest_of(directory) and not (directory / "resolved.toml").exists():
         raise InputError(f"{directory}: not a run directory; give that of a run")
-    text, resolved = (read_text(directory / name) for name in ("scenario.toml", "resolved.toml"))
+    text, resolved = (read_text(directory / name, regular=True) for name in ("scenario.toml", "resolved.toml"))
     manifest = manifest_of(directory)
     done = manifest.get("summary") if manifest.get("status") == "ok" else None
     if process := writer_of(directory):
@@ -114,10 +127,12 @@ class Recorder:
             self._lay_out(scenario, model, text, resolved)
             return
         self._origin = origin_of(scenario, text, model)
+        opened_here = contextlib.ExitStack()
         try:
             if after is None:
                 self._claim(directory, text, resolved, overwrite)
             self._lock = locked(directory)
+            opened_here.callback(os.close, self._lock)
             self._manifest = {
                 "minidem": version("minidem"),
                 "versions": {name: version(name) for name in ("numpy", "numba", "scipy", "h5py", "pydantic")},
@@ -134,11 +149,14 @@ class Recorder:
             }
             if after is not None:
                 before = manifest_of(directory)
-                self._manifest["started"] = before.get("started")
-                self._manifest["resumed"] = [*before.get("resumed", ()), {"step": after.state.step, "at": now()}]
+                self._manifest["started"], earlier = before.get("started"), before.get("resumed")
+                at = {"step": after.state.step, "at": now()}
+                self._manifest["resumed"] = [*(earlier if isinstance(earlier, list) else ()), at]
             self._file = h5py.File(fresh(directory / "trajectory.h5.new"), "x", libver=("v110", "v110"))
+            opened_here.callback(self._file.close)
             self._lay_out(scenario, model, text, resolved)
             self._csv = open(fresh(directory / "energy.csv.new"), "x", newline="")  # noqa: SIM115 - see _finish_manifest
+            opened_here.callback(self._csv.close)
             self._table = csv.writer(self._csv)
             self._table.writerow(["step", "time", *ENERGIES])
             if after is not None:
@@ -147,10 +165,13 @@ class Recorder:
             for name in ("trajectory.h5", "energy.csv"):
                 os.replace(directory / f"{name}.new", directory / name)
             self._write_manifest()
+            opened_here.pop_all()
         except FileExistsError:
             raise InputError(f"{directory}: {HOLDS_A_RUN}") from None
         except OSError as error:
             raise InputError(f"{directory}: cannot be written ({error}); give another --out") from None
+        finally:
+            opened_here.close()  # if it came to nothing
 
     def _claim(self, directory: Path, text: str, resolved: str, overwrite: bool) -> None:
         directory.mkdir(parents=True, exist_ok=True)
@@ -171,21 +192,21 @@ class Recorder:
         try:
             with opened(old) as file:
                 for group, (names, count) in wanted.items():
-                    found[group] = copy_rows(element(file, group), self._file[group], names, count)
-        except (InputError, OSError, RuntimeError, LookupError, TypeError, ValueError, AttributeError):
+                    found[group] = copy_rows(element(file, group), self._file[group], names, count, old)
+        except (InputError, OSError, RuntimeError, LookupError, TypeError, ValueError, AttributeError, MemoryError):
             pass  # damaged: what could not be read is missing
-        if found["particles/bodies"] < after.frames or found["observables"] < after.rows:
-            aside = directory / "trajectory.damaged.h5"
-            if old.exists():
-                os.replace(old, aside)
-            kept = f"{found['particles/bodies']} of the {after.frames} frames before step {after.state.step} are kept"
-            self.notes.append(f"{old}: damaged, set aside as {aside.name}; {kept}")
         if found["observables"] == after.rows:
             log = logged_rows(self._file["observables"])
         else:
             log = logged_lines(directory / "energy.csv", after.rows)
         self._table.writerows(log)
         self.totals = [float(row[-1]) for row in log]
+        if found["particles/bodies"] < after.frames or found["observables"] < after.rows:
+            aside = directory / "trajectory.damaged.h5"
+            if os.path.lexists(old):
+                os.replace(old, aside)
+            kept = f"{found['particles/bodies']} of the {after.frames} frames before step {after.state.step} are kept"
+            self.notes.append(f"{old}: damaged, set aside as {aside.name}; {kept}")
 
     def __enter__(self) -> "Recorder":
         return self
@@ -306,7 +327,7 @@ class Recorder:
             "ended": now(),
             "status": status,
             **({"reason": reason} if reason else {}),
-            "sha256": {path.name: sha256(path) for path in paths if path.exists()},
+            "sha256": {path.name: sha256(path) for path in paths if path.is_file()},
             "summary": summary,
         }
         self._write_manifest()
@@ -360,12 +381,14 @@ def append(group: h5py.Group, names: tuple[str, ...], rows: list[tuple[int, floa
         dataset.flush()  # here a full disk is an error; later HDF5 would crash on it
 
 
-def copy_rows(old: h5py.Group, new: h5py.Group, names: tuple[str, ...], most: int) -> int:
-    """The first whole rows of a series, a bufferful at a time; returns their number. The step goes last, as in `append`."""
+def copy_rows(old: h5py.Group, new: h5py.Group, names: tuple[str, ...], most: int, path: Path) -> int:
+    """The first whole rows of a series of the file at `path`, a bufferful at a time; returns their number. The step goes
+    last, as in `append`."""
     parts = [*(f"{name}/value" for name in names), f"{names[0]}/time", f"{names[0]}/step"]
-    count = min(most, *(len(element(old, part)) for part in parts))  # a killed writer may not have written all of a row
-    for part in parts:
-        source, target = element(old, part), new[part]
+    sources = {part: numbers_at(old, part, (None, *new[part].shape[1:]), path) for part in parts}
+    count = min(most, *map(len, sources.values()))  # a killed writer may not have written all of a row
+    for part, source in sources.items():
+        target = new[part]
         at_once = max(1, LARGEST_BUFFER // (8 * int(np.prod(source.shape[1:], dtype=int))))
         for begin in range(0, count, at_once):
             values = source[begin : min(begin + at_once, count)]
@@ -384,10 +407,12 @@ def logged_rows(observables: h5py.Group) -> list[tuple[str, ...]]:
 def logged_lines(path: Path, rows: int) -> list[tuple[str, ...]]:
     """The first rows of an energy.csv."""
     try:
-        with open(path, newline="") as file:
-            found = [tuple(row) for row in csv.reader(file)][1 : 1 + rows]
-        if len(found) == rows and all(math.isfinite(float(value)) for row in found for value in row):
-            return found
+        if path.is_file():  # a pipe might never end
+            with open(path, newline="") as file:
+                found = [tuple(row) for row in islice(csv.reader(file), 1, 1 + rows)]
+            whole = len(found) == rows and all(len(row) == 2 + len(ENERGIES) for row in found)
+            if whole and all(math.isfinite(float(value)) for row in found for value in row):
+                return found
     except (OSError, ValueError, csv.Error):
         pass
     raise InputError(f"{path.parent}: trajectory.h5 and energy.csv are damaged before the checkpoint; start a new run")

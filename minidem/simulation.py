@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import quaternions
-from .checkpoint import VERSIONS, State, check_state, differences, last_checkpoint, origin_of
+from .checkpoint import VERSIONS, State, check_checkpoint, differences, last_checkpoint, origin_of
 from .core.compiling import cache_directory, compiled_for
 from .core.neighbours import SMALLEST_SKIN
 from .core.ordering import reorder, spatial_order
@@ -368,16 +368,18 @@ def resume(
     clock = Clock(checkpoint_every, max_wall)
     directory = Path(run_dir)
     scenario, text, summary = begun_run(directory)
-    if summary is not None:
+    if summary is not None and is_summary(summary):
         on_note(f"{directory}: the run is done")
         return Result(summary, Trajectory(directory))
     last, notes = last_checkpoint(directory)
+    source = str(directory / "resolved.toml")
     if last is None:
         on_note(f"{directory}: there is no checkpoint yet; starting again")
         return run(
             scenario,
             directory,
             overwrite=True,
+            source=source,
             text=text,
             threads=threads,
             checkpoint_every=checkpoint_every,
@@ -386,11 +388,11 @@ def resume(
             on_note=on_note,
             stop=stop,
         )
-    model = model_at_rest(scenario)
+    model = model_at_rest(scenario, source)
     changed = differences(last.origin, origin_of(scenario, text, model), VERSIONS if force else ())
     if changed:
         raise InputError("\n  ".join([f"{directory}: the run cannot go on from step {last.state.step}:", *changed, UNDO]))
-    check_state(last.state, len(model.species), compiled_rotation(scenario.integrator.rotation).values, directory)
+    check_checkpoint(last, scenario, model, compiled_rotation(scenario.integrator.rotation).values, directory)
     simulation = Simulation(model, scenario.integrator.rotation, threads, last.state, scenario.guard)
     if not simulation.exact and not force:
         differ = f"the forces of step {last.state.step} differ from those that the checkpoint holds"
@@ -533,6 +535,20 @@ def drift_summary(total: Array, initial: float) -> dict[str, float | None]:
         "drift_max": drift.max(),
     }
     return {name: float(value) if math.isfinite(value) else None for name, value in values.items()}
+
+
+def is_summary(found: Any) -> bool:
+    """Whether it is what a run ends with: manifests may be damaged."""
+    if not isinstance(found, dict) or not isinstance(found.get("energy"), dict):
+        return False
+    counts, times = ("bodies", "spheres", "steps"), ("dt", "wall_s", "us_per_step", "compile_s")
+    numbers: list[Any] = [found.get(name) for name in counts + times]
+    energy = {name: value for name, value in found["energy"].items() if value is not None}
+    return (
+        all(isinstance(found.get(name), str) for name in ("run_dir", "integrator", "status"))
+        and all(type(value) in (int, float) and -1e300 < value < 1e300 for value in [*numbers, *energy.values()])
+        and found["energy"].keys() == drift_summary(np.empty(0), math.nan).keys()
+    )
 
 
 def outlook(scenario: Scenario, source: str = "", threads: int | None = None) -> dict[str, Any]:

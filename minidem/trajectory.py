@@ -185,7 +185,8 @@ class Trajectory:
             bodies = self._group("particles/bodies")
             shapes = {name: (None, self.mass.size, FRAME[name][0]) for name in names}
             return {
-                name: self._dataset(bodies, f"{name}/value", shape)[frame].astype(float) for name, shape in shapes.items()
+                name: numbers_at(bodies, f"{name}/value", shape, self._path)[frame].astype(float)
+                for name, shape in shapes.items()
             }
 
     @cached_property
@@ -228,9 +229,9 @@ class Trajectory:
         HDF5 writes them in an order of its own, and a writer may have been killed."""
         self._up_to_date()
         group, first = self._group(where), next(iter(shapes))
-        datasets = {name: self._dataset(group, f"{name}/value", (None, *shape)) for name, shape in shapes.items()}
-        datasets |= {"step": self._dataset(group, f"{first}/step", (None,), "iu")}
-        datasets |= {"time": self._dataset(group, f"{first}/time", (None,))}
+        datasets = {name: numbers_at(group, f"{name}/value", (None, *shape), self._path) for name, shape in shapes.items()}
+        datasets |= {"step": numbers_at(group, f"{first}/step", (None,), self._path, "iu")}
+        datasets |= {"time": numbers_at(group, f"{first}/time", (None,), self._path)}
         count = min(map(len, datasets.values()))
         return {
             name: datasets[name][:count].astype(np.int64 if name == "step" else np.float64, copy=False)
@@ -267,7 +268,7 @@ class Trajectory:
 
     def _numbers(self, group: h5py.Group, path: str, shape: tuple[int | None, ...], kind: type = np.float64) -> NDArray[Any]:
         """All of a dataset."""
-        return self._dataset(group, path, shape, "iu" if kind is np.int64 else "iuf")[()].astype(kind)
+        return numbers_at(group, path, shape, self._path, "iu" if kind is np.int64 else "iuf")[()].astype(kind)
 
     def _text(self, holder: Any, name: str = "") -> str:
         """Of a dataset, or of the attribute of that name."""
@@ -279,23 +280,6 @@ class Trajectory:
             check_heaps(self._path)
         text = holder[name] if name else holder[()]
         return text if isinstance(text, str) else bytes(text).decode()
-
-    def _dataset(self, group: h5py.Group, path: str, shape: tuple[int | None, ...], kinds: str = "iuf") -> h5py.Dataset:
-        """A dataset of numbers, of that shape, None for any length. Before memory is taken for it, it is compared with what
-        the file holds: a few bytes can declare any size."""
-        dataset = element(group, path)
-        if not isinstance(dataset, h5py.Dataset) or dataset.dtype.kind not in kinds or dataset.dtype.itemsize > 16:
-            raise TypeError(f"{path} of {group.name} holds no such numbers")
-        found = dataset.shape
-        if found is None or len(found) != len(shape) or any(k not in (None, n) for k, n in zip(shape, found, strict=True)):
-            raise ValueError(f"{dataset.name} has the shape {found}")
-        if dataset.external or dataset.is_virtual:
-            raise ValueError(f"{dataset.name} is kept in other files")
-        if dataset.nbytes > UNWRITTEN and self._path is not None:
-            held = min(dataset.id.get_storage_size(), self._path.stat().st_size)
-            if dataset.nbytes > UNWRITTEN + held * (LARGEST_RATIO if dataset.id.get_create_plist().get_nfilters() else 1):
-                raise ValueError(f"{dataset.name} declares {in_bytes(dataset.nbytes)} and holds {in_bytes(held)}")
-        return dataset
 
     def _up_to_date(self) -> h5py.File:
         """The file, opened anew if it may have grown. (A dataset's own refresh fails in HDF5 2.0.)"""
@@ -320,6 +304,26 @@ def element(group: h5py.Group, path: str) -> Any:
             raise KeyError(f"no {name} in {group.name}")
         group = group[name]
     return group
+
+
+def numbers_at(
+    group: h5py.Group, path: str, shape: tuple[int | None, ...], file: Path | None, kinds: str = "iuf"
+) -> h5py.Dataset:
+    """A dataset of numbers, of that shape, None for any length. Before memory is taken for it, it is compared with what
+    the file holds, None for one in memory: a few bytes can declare any size."""
+    dataset = element(group, path)
+    if not isinstance(dataset, h5py.Dataset) or dataset.dtype.kind not in kinds or dataset.dtype.itemsize > 16:
+        raise TypeError(f"{path} of {group.name} holds no such numbers")
+    found = dataset.shape
+    if found is None or len(found) != len(shape) or any(k not in (None, n) for k, n in zip(shape, found, strict=True)):
+        raise ValueError(f"{dataset.name} has the shape {found}")
+    if dataset.external or dataset.is_virtual:
+        raise ValueError(f"{dataset.name} is kept in other files")
+    if dataset.nbytes > UNWRITTEN and file is not None:
+        held = min(dataset.id.get_storage_size(), file.stat().st_size)
+        if dataset.nbytes > UNWRITTEN + held * (LARGEST_RATIO if dataset.id.get_create_plist().get_nfilters() else 1):
+            raise ValueError(f"{dataset.name} declares {in_bytes(dataset.nbytes)} and holds {in_bytes(held)}")
+    return dataset
 
 
 def check_heaps(path: Path) -> None:

@@ -23,8 +23,17 @@ import warnings
 from pathlib import Path
 
 from command import BOX
+from runs import scene
 
-SHARES = {"trajectory": 0.1, "manifest": 0.03, "study": 0.04, "mesh": 0.2, "clump": 0.43, "scenario": 0.2}
+SHARES = {
+    "trajectory": 0.08,
+    "checkpoint": 0.08,
+    "manifest": 0.07,
+    "study": 0.07,
+    "mesh": 0.2,
+    "clump": 0.3,
+    "scenario": 0.2,
+}
 PATIENCE = 30.0  # s, after which an input hangs
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 NUMBERS = re.split(  # what numbers in files may look like
@@ -70,7 +79,7 @@ def damaged_text(rng, text, numbers=NUMBERS, others=OTHERS):
             lines[k], lines[other] = lines[other], lines[k]
         elif how == 3:
             depth = rng.choice((3, 30, 300, 30000))
-            nested = (f"x = {'[' * depth}{']' * depth}", f"x = {'{a=' * depth}1{'}' * depth}", f"[{'a.' * depth}a]")
+            nested = (f"x = {'[' * depth}{']' * depth}", f"x = {'{a=' * depth}1{'}' * depth}", f"[{'a.' * (depth // 10)}a]")
             lines.insert(k, rng.choice(nested))
         elif how == 4:
             key = rng.choice(("count", "colour", "x", "dt", "name", "file", "a.b"))
@@ -296,8 +305,8 @@ def rebuild(rng, path, directory):
         elif how == 2:
             file[name] = np.zeros(rng.choice(((), (0,), (2,), (1, 1, 1, 1), (5, 3), (5, 4), (*shape, 1), shape[:-1])))
         elif how == 3:
-            huge, one = tuple(rng.choice((10**4, 10**6, 10**9)) for _ in shape), (1,) * len(shape)
-            file.create_dataset(name, huge, rng.choice(("f8", "i4")), chunks=one, maxshape=(None,) * len(shape))
+            huge, some = tuple(rng.choice((10**4, 10**6, 10**9)) for _ in shape), (100,) * len(shape)
+            file.create_dataset(name, huge, rng.choice(("f8", "i4")), chunks=some, maxshape=(None,) * len(shape))
         elif how == 4:
             file.create_dataset(name, shape, h5py.vlen_dtype(np.float64))
         elif how == 5:
@@ -361,7 +370,147 @@ def manifest(rng, number, samples, directory):
         run_report(run, directory / "out", still=False)
 
 
-KINDS = {f.__name__: f for f in (scenario, study, clump, mesh, trajectory, manifest)}
+def checkpoint(rng, number, samples, directory):
+    """The directory of a run that is to go on."""
+    run = directory / "run"
+    shutil.copytree(samples / rng.choice(("stopped", "killed")), run)
+    outside = {"other.h5": (samples / "old.h5").read_bytes(), "precious": b"precious"}
+    for name, data in outside.items():
+        (directory / name).write_bytes(data)
+    current, previous = run / "checkpoint.h5", run / "checkpoint.previous.h5"
+    if number % 3 == 0:
+        for path in (current, previous) if rng.random() < 0.3 else (current,):
+            damage(rng, path, directory)
+    elif number % 3 == 1:
+        for _ in range(rng.choice((1, 1, 1, 2, 4))):
+            with contextlib.suppress(OSError):  # of what was there nothing may be left
+                rng.choice((rebuild, forge))(rng, current, directory)
+        if rng.random() < 0.2:
+            current.write_bytes(damaged_bytes(rng, current.read_bytes()))
+        seal(current)
+    else:
+        for _ in range(rng.choice((1, 1, 2, 3))):
+            damage(rng, run / rng.choice(("manifest.json", "resolved.toml", "scenario.toml", *LOGS, *LOGS)), directory)
+    if rng.random() < 0.3 and previous.is_file():
+        previous.unlink()
+    try:
+        go_on(rng, run)
+    finally:
+        assert all((directory / name).read_bytes() == data for name, data in outside.items()), "written to outside"
+        assert {*os.listdir(directory)} == {"run", "out", *outside}, f"written outside: {os.listdir(directory)}"
+        assert unlocked(run), "still locked"
+
+
+LOGS = ("trajectory.h5", "energy.csv")
+
+
+def go_on(rng, run):
+    """By some steps, or to the end; what is printed of it."""
+    from minidem import resume
+    from minidem.cli import run_table
+
+    pieces, made, notes = rng.choice((0, 1, 1, 3, 1000)), [], []
+    result = resume(
+        run,
+        force=rng.random() < 0.4,
+        on_progress=made.append,
+        on_note=notes.append,
+        stop=lambda: len(made) >= pieces,
+    )
+    with result.trajectory as read:
+        assert len(read.observables["total"]) >= 0 and len(read) >= 0
+    assert all(str(run) in note for note in notes), notes
+    run_table(result.summary)
+    json.dumps(result.summary, allow_nan=False)
+
+
+def unlocked(run):
+    """Whether it can be tried again."""
+    from minidem.errors import InputError
+    from minidem.recorder import locked
+
+    with contextlib.suppress(InputError):
+        return os.close(locked(run)) is None
+
+
+def damage(rng, path, directory):
+    """A file of a run, or what is there instead."""
+    how = rng.randrange(12)
+    if path.is_symlink():
+        return
+    if path.name == "trajectory.h5" and how < 5 and path.is_file():
+        with contextlib.suppress(OSError):  # it may be damaged already, or its writer was killed
+            rebuild(rng, path, directory)
+        return
+    data = path.read_bytes() if path.is_file() else b""
+    if how >= 7 and path.is_dir():
+        shutil.rmtree(path)
+    elif how >= 7:
+        path.unlink(missing_ok=True)
+    if how == 8:
+        path.mkdir()
+    elif how == 9:
+        path.symlink_to(directory / rng.choice(("precious", "nowhere", "run", "other.h5")))
+    elif how == 10:
+        os.mkfifo(path)
+    elif how == 11:
+        path.write_bytes(rng.choice((b"", bytes(len(data)), data[: rng.randrange(len(data) + 1)])))
+    elif how < 7 and path.is_file():
+        binary = path.suffix == ".h5" or rng.random() < 0.2
+        path.write_bytes(damaged_bytes(rng, data) if binary else damaged_text(rng, data.decode("utf-8", "replace")))
+
+
+def forge(rng, path, directory):
+    """A checkpoint of a state that no run was in, or of another run."""
+    import h5py
+    import numpy as np
+
+    from minidem.errors import InputError
+    from minidem.scenario import parse
+
+    with h5py.File(path, "r+") as file:
+        how = rng.randrange(4)
+        if how == 0:
+            name = rng.choice(("state/step", "state/initial_energy", "frames", "rows", "wall_s"))
+            number = rng.choice(
+                (-1, 0, 5, 10**4, 2**31, 2**62, 2**63 - 1, 2**64 - 1, -(2**63), math.nan, math.inf, 1e308, -0.5)
+            )
+            if name in file:
+                del file[name]
+            file[name] = rng.choice((number, [number], np.float64(number)))
+        elif how in (1, 2):
+            name = rng.choice(("rank", "position", "velocity", "orientation", "spin", "force", "torque", "skin", "age"))
+            values = file.get(f"state/{name}")
+            if isinstance(values, h5py.Dataset) and values.shape and values.size and values.dtype.kind in "if":
+                at = tuple(rng.randrange(n) for n in values.shape)
+                whole = (-1, 1, 7, 2**62, -(2**63))
+                values[at] = rng.choice(whole if values.dtype.kind == "i" else (*whole, math.nan, math.inf, -1e300, 1e-320))
+        elif "origin" in file:
+            name = rng.choice(("scenario.toml", "resolved.toml", "minidem", "kernels", "numba", "clump.rod", "clump.x", "é"))
+            old = file.get(f"origin/{name}")
+            text = old[()].tobytes() if isinstance(old, h5py.Dataset) and old.dtype == np.uint8 else b"x"
+            text = damaged_text(rng, text.decode("utf-8", "replace"))
+            beside = directory / "run" / name
+            if name.endswith(".toml") and rng.random() < 0.7:  # there, too
+                with contextlib.suppress(InputError, UnicodeDecodeError):
+                    text = parse(text.decode()).to_toml().encode() if name == "resolved.toml" else text
+                beside.write_bytes(text)
+            if old is not None:
+                del file[f"origin/{name}"]
+            file[f"origin/{name}"] = np.frombuffer(text, np.uint8)
+
+
+def seal(path):
+    """As if it had been written like that."""
+    from minidem.checkpoint import head_of
+
+    with open(path, "r+b") as raw:
+        head = head_of(raw)
+        raw.seek(0)
+        raw.write(head)
+
+
+KINDS = {f.__name__: f for f in (scenario, study, clump, mesh, trajectory, checkpoint, manifest)}
 
 
 # --- samples ------------------------------------------------------------------------------------------------------
@@ -402,6 +551,23 @@ def make_samples(samples):
         text = old["parameters/minidem/scenario"][()].decode()
         del old["parameters/minidem/scenario"]
         old["parameters/minidem/scenario"] = text  # in a heap
+    make_interrupted(samples)
+
+
+def make_interrupted(samples):
+    """Runs with two checkpoints: one stopped, one as its writer leaves it when it is killed."""
+    import minidem
+
+    def copy(progress):
+        at.append(progress.step)
+        if progress.step == 60 and not (samples / "killed").exists():
+            shutil.copytree(samples / "stopped", samples / "killed")
+
+    at = [0]
+    options = {"on_progress": copy, "checkpoint_every": 0.0}
+    minidem.run(scene("rods", count=8), samples / "stopped", **options, stop=lambda: at[-1] >= 80).trajectory.close()
+    path = samples / "killed/manifest.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"pid": -1}))
 
 
 # --- the process that reads -----------------------------------------------------------------------------------------
