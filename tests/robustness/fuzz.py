@@ -25,15 +25,16 @@ from pathlib import Path
 from command import BOX
 from runs import scene
 
-SHARES = {
-    "trajectory": 0.08,
-    "checkpoint": 0.08,
-    "manifest": 0.07,
-    "study": 0.07,
-    "mesh": 0.2,
-    "clump": 0.3,
-    "scenario": 0.2,
+SHARES = {  # by what an input costs
+    "trajectory": 0.05,
+    "checkpoint": 0.03,
+    "manifest": 0.02,
+    "study": 0.04,
+    "mesh": 0.28,
+    "clump": 0.48,
+    "scenario": 0.1,
 }
+FEWEST = 60  # inputs of a kind
 PATIENCE = 30.0  # s, after which an input hangs
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 NUMBERS = re.split(  # what numbers in files may look like
@@ -670,6 +671,11 @@ def fuzz(counts, seed, root, first=0, keep=None, say=print):
     return table, findings
 
 
+def shared_out(inputs):
+    """{kind: number}"""
+    return {kind: max(FEWEST, round(share * inputs)) for kind, share in SHARES.items()}
+
+
 def main():
     parser = argparse.ArgumentParser(description="Reads damaged files of every kind.")
     parser.add_argument("--inputs", type=int, default=1500)
@@ -682,8 +688,7 @@ def main():
     if options.work:
         work(options.work, options.seed)
         return
-    shares = {options.kind: 1.0} if options.kind else SHARES
-    counts = {kind: round(share * options.inputs) for kind, share in shares.items()}
+    counts = {options.kind: options.inputs} if options.kind else shared_out(options.inputs)
     with tempfile.TemporaryDirectory() as root:
         table, findings = fuzz(counts, options.seed, Path(root), options.first, options.keep)
     print(f"{'kind':<12}{'inputs':>8}{'accepted':>10}{'refused':>9}{'findings':>10}")

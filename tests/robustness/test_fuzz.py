@@ -1,11 +1,10 @@
 """Damaged files of every kind are read or refused; see fuzz.py for what counts."""
 
-from fuzz import SHARES, fuzz
+from fuzz import fuzz, shared_out
 
 
 def test_damaged_files_are_read_or_refused(tmp_path, long):
-    inputs = 100_000 if long else 1500
-    counts = {kind: round(share * inputs) for kind, share in SHARES.items()}
+    counts = shared_out(100_000 if long else 700)
     table, findings = fuzz(counts, 0, tmp_path)
     assert findings == []
     assert {kind: sum(row.values()) for kind, row in table.items()} == counts
