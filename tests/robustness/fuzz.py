@@ -254,12 +254,13 @@ def read_run(rng, directory, path, number):
 
     with Trajectory(path) as run:
         assert run.step.dtype.kind == "i" and run.time.dtype.kind == "f"
-        assert all(len(getattr(run, name)) == len(run) for name in FRAME)
+        frames = len(run)
+        assert all(len(getattr(run, name)) == frames for name in FRAME)
         assert {"step", "time", "total"} <= set(run.observables)
         assert len(run.clumps) > run.species.max() >= 0
-        if len(run):
+        if frames:
             run.kinetic_energy(run.frame(-1))
-            centres, radii, body = run.spheres(rng.randrange(len(run)))
+            centres, radii, body = run.spheres(rng.randrange(frames))
             assert len(centres) == len(radii) == len(body)
     if number % 40 == 0:
         from minidem.export import FORMATS, export_run

@@ -4,7 +4,7 @@ from fuzz import fuzz, shared_out
 
 
 def test_damaged_files_are_read_or_refused(tmp_path, long):
-    counts = shared_out(100_000 if long else 700)
+    counts = shared_out(100_000 if long else 600)
     table, findings = fuzz(counts, 0, tmp_path)
     assert findings == []
     assert {kind: sum(row.values()) for kind, row in table.items()} == counts
