@@ -264,7 +264,10 @@ class Trajectory:
             raise InputError(otherwise or f"{self._name}: is damaged ({what}); run it anew") from None
 
     def _group(self, path: str) -> h5py.Group:
-        return element(self._file, path)
+        group = element(self._file, path)
+        if not isinstance(group, h5py.Group):  # to look for a name in a dataset would be to read all of it
+            raise TypeError(f"{path} is no group")
+        return group
 
     def _numbers(self, group: h5py.Group, path: str, shape: tuple[int | None, ...], kind: type = np.float64) -> NDArray[Any]:
         """All of a dataset."""

@@ -267,7 +267,7 @@ def read_run(rng, directory, path, number):
 
         name = rng.choice(sorted(FORMATS))
         export_run(path.parent, directory / "out/x", name, what=rng.choice(("spheres", "bodies")))
-    if number % 200 == 1:
+    if number % 200 == 99:
         from minidem.plots import runs_plot, write
 
         write(runs_plot([path.parent]), directory / "out" / "plot")

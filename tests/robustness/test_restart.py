@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import time
 from dataclasses import replace
@@ -133,6 +134,19 @@ def test_done(tmp_path):
     assert "is done" in notes[0]
 
 
+@pytest.mark.parametrize("summary", [None, 5, {}, {"steps": 160}])
+def test_done_with_a_damaged_manifest(tmp_path, summary):
+    """What it said is found again."""
+    first = run(scene("rods"), tmp_path / "run")
+    first.trajectory.close()
+    path = tmp_path / "run/manifest.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"summary": summary, "resumed": 7}))
+    again = resume(tmp_path / "run")
+    again.trajectory.close()
+    assert again.summary["energy"] == first.summary["energy"] and again.summary["status"] == "ok"
+    assert again.summary.keys() == first.summary.keys() == json.loads(path.read_text())["summary"].keys()
+
+
 def test_without_a_checkpoint(tmp_path):
     """Killed before the first: it starts again."""
     run(scene("rods"), tmp_path / "whole").trajectory.close()
@@ -205,6 +219,27 @@ def test_checkpoint_of_something_else(stopped):
             resume(stopped)
 
 
+@pytest.mark.parametrize("wrong", [{"frames": -1}, {"frames": 10**9}, {"rows": 34}, {"wall_s": np.nan}, {"step": 161}])
+def test_checkpoint_of_no_run(stopped, wrong):
+    """Whole, with numbers that the run cannot have come to."""
+    last = read_checkpoint(stopped / "checkpoint.h5")
+    wrong = {"state": replace(last.state, **wrong)} if "step" in wrong else wrong
+    write_checkpoint(stopped, replace(last, **wrong))
+    before = (stopped / "trajectory.h5").read_bytes()
+    with pytest.raises(InputError, match=r"checkpoint\.h5: not a checkpoint of this run"):
+        resume(stopped)
+    assert (stopped / "trajectory.h5").read_bytes() == before
+
+
+@pytest.mark.parametrize("name", ["checkpoint.h5", "checkpoint.previous.h5", "energy.csv", "trajectory.h5"])
+def test_pipe_for_a_file(stopped, name):
+    """Reading from it would never end; the run goes on without it."""
+    (stopped / name).unlink()
+    os.mkfifo(stopped / name)
+    resume(stopped, on_note=lambda note: None).trajectory.close()
+    assert json.loads((stopped / "manifest.json").read_text())["status"] == "ok"
+
+
 def test_damaged_checkpoint(stopped, tmp_path):
     """The one before is taken, and said so."""
     run(scene("rods"), tmp_path / "whole").trajectory.close()
@@ -251,9 +286,13 @@ def test_damaged_trajectory(stopped, tmp_path, damage):
 
 def test_damaged_trajectory_and_log(stopped):
     (stopped / "trajectory.h5").unlink()
-    (stopped / "energy.csv").write_text("step,time\n")
-    with pytest.raises(InputError, match=r"trajectory.h5 and energy.csv are damaged"):
-        resume(stopped)
+    whole = (stopped / "energy.csv").read_text()
+    for damaged in ("step,time\n", re.sub(r"(?m)^20,.*$", "20", whole)):
+        (stopped / "energy.csv").write_text(damaged)
+        with pytest.raises(InputError, match=r"trajectory.h5 and energy.csv are damaged"):
+            resume(stopped)
+    (stopped / "energy.csv").write_text(whole)
+    resume(stopped, on_note=lambda note: None).trajectory.close()  # nothing is left open or locked
 
 
 def test_another_writer(stopped):
