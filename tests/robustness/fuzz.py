@@ -22,6 +22,8 @@ import tempfile
 import warnings
 from pathlib import Path
 
+sys.path.append(str(Path(__file__).parents[1]))  # where command.py is, if this is called by itself
+
 from command import BOX
 from runs import scene
 
