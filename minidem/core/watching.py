@@ -5,7 +5,7 @@ import math
 from .compiling import inlined, internal
 from .geometry import column, height, index, sphere, squared_distance
 
-INSPECT_EVERY = 100  # steps: motion that has gone wrong stays wrong. Overlaps come and go, and are watched at every step.
+INSPECT_EVERY = 250  # steps: motion that has gone wrong stays wrong. Overlaps come and go, and are watched at every step.
 # In Team.limit: overlap in radii of the smaller sphere, and in m for the smallest sphere of all; distance of a step, m; are
 # walls asked for, and numbers?
 OVERLAP, SUSPECT, TRAVEL, OUTSIDE, NUMBERS = range(5)
