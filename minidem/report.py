@@ -26,7 +26,7 @@ from . import plots, render
 from .errors import InputError
 from .figures import svg_text
 from .study.records import cells_of, identity_of, read_records, record_files, write_whole
-from .trajectory import Frame, Trajectory, manifest_of
+from .trajectory import Frame, Trajectory, is_summary, manifest_of
 
 Array = NDArray[np.float64]
 
@@ -149,11 +149,12 @@ def run_numbers(manifest: Mapping[str, Any], trajectory: Trajectory | None, ener
         own = energies.report["runs"][0]
         known |= {name: own[name] for name in ("integrator", "dt", "time", "drift_mean", "drift_last", "drift_max")}
         known |= {"steps": energies.data["step"][-1], "initial": own["energy_initial"], "final": energies.data["total"][-1]}
-    summary = manifest.get("summary") or {}
-    known |= summary | summary.get("energy", {}) | {name: manifest.get(name) for name in ("seed", "threads")}
-    if "steps" in summary:
-        known["time"] = summary["steps"] * summary["dt"]
-    versions = {"minidem": manifest.get("minidem"), "Python": manifest.get("python"), **manifest.get("versions", {})}
+    if is_summary(summary := manifest.get("summary")):
+        known |= summary | summary["energy"] | {"time": summary["steps"] * summary["dt"]}
+    known |= {name: manifest.get(name) for name in ("seed", "threads")}
+    versions = {"minidem": manifest.get("minidem"), "Python": manifest.get("python")}
+    if isinstance(libraries := manifest.get("versions"), dict):
+        versions |= libraries
     rows = {
         "status": str(manifest.get("status", "running")),
         "bodies": value_of(known, "bodies"),

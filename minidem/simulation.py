@@ -31,7 +31,7 @@ from .model import Model, build_model, chunks, model_at_rest, run_memory
 from .observables import conserved_sums
 from .recorder import Recorder, begun_run, claimed_directory
 from .scenario import Guard, Scenario
-from .trajectory import Frame, Trajectory
+from .trajectory import Frame, Trajectory, is_summary
 
 Array = NDArray[np.float64]
 SORT_EVERY = 20_000  # steps after which the bodies of large systems are put into spatial order again
@@ -535,20 +535,6 @@ def drift_summary(total: Array, initial: float) -> dict[str, float | None]:
         "drift_max": drift.max(),
     }
     return {name: float(value) if math.isfinite(value) else None for name, value in values.items()}
-
-
-def is_summary(found: Any) -> bool:
-    """Whether it is what a run ends with: manifests may be damaged."""
-    if not isinstance(found, dict) or not isinstance(found.get("energy"), dict):
-        return False
-    counts, times = ("bodies", "spheres", "steps"), ("dt", "wall_s", "us_per_step", "compile_s")
-    numbers: list[Any] = [found.get(name) for name in counts + times]
-    energy = {name: value for name, value in found["energy"].items() if value is not None}
-    return (
-        all(isinstance(found.get(name), str) for name in ("run_dir", "integrator", "status"))
-        and all(type(value) in (int, float) and -1e300 < value < 1e300 for value in [*numbers, *energy.values()])
-        and found["energy"].keys() == drift_summary(np.empty(0), math.nan).keys()
-    )
 
 
 def outlook(scenario: Scenario, source: str = "", threads: int | None = None) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 import h5py
 import numpy as np
@@ -382,6 +382,22 @@ def manifest_of(directory: Path) -> dict[str, Any]:
     except (OSError, ValueError, RecursionError):
         return {}
     return manifest if isinstance(manifest, dict) else {}
+
+
+def is_summary(found: Any) -> TypeGuard[dict[str, Any]]:
+    """Whether it is what `minidem run --json` prints: manifests may be damaged."""
+    if not isinstance(found, dict) or not isinstance(found.get("energy"), dict):
+        return False
+    texts = [found.get(name) for name in ("run_dir", "integrator", "status")]
+    numbers: list[Any] = [
+        found.get(name) for name in ("bodies", "spheres", "steps", "dt", "wall_s", "us_per_step", "compile_s")
+    ]
+    numbers += [value for value in found["energy"].values() if value is not None]
+    return (
+        all(isinstance(text, str) for text in texts)
+        and all(type(value) in (int, float) and -1e300 < value < 1e300 for value in numbers)
+        and found["energy"].keys() == {"initial", "final", "drift_mean", "drift_last", "drift_max"}
+    )
 
 
 def writer_of(directory: Path) -> int | None:
