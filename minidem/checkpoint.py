@@ -25,7 +25,7 @@ from .core.state import LANES
 from .errors import InputError
 from .machine import version
 from .model import Model
-from .scenario import Scenario
+from .scenario import Scenario, parse
 from .trajectory import element
 
 Array = NDArray[np.float64]
@@ -41,6 +41,7 @@ class State:
 
     step: int
     initial_energy: float  # J
+    initial_speed: float  # of the fastest point, m/s
     rank: NDArray[np.int64]  # (n,) the column of each body of the model
     position: Array  # (3, n) m, at step n
     velocity: Array  # (3, n) m/s, at step n - 1/2
@@ -75,6 +76,14 @@ def origin_of(scenario: Scenario, text: str, model: Model) -> dict[str, str]:
         what = (clump.body_spheres, clump.principal_inertia, clump.principal_axes, np.float64(clump.mass))
         origin[f"clump.{clump.name}"] = hashlib.sha256(b"".join(values.tobytes() for values in what)).hexdigest()
     return origin
+
+
+def resolves_to(then: dict[str, str], scenario: Scenario) -> bool:
+    """Whether the scenario of an origin is this one: another version may write it in another way."""
+    try:
+        return parse(then.get("resolved.toml", ""), directory=os.sep) == scenario
+    except InputError:
+        return False
 
 
 def differences(then: dict[str, str], now: dict[str, str], but: tuple[str, ...] = ()) -> list[str]:
@@ -152,7 +161,7 @@ def read_checkpoint(path: Path) -> Checkpoint:
                 return found[()]
 
             state = {field.name: value(f"state/{field.name}") for field in fields(State)}
-            state |= {"step": state["step"].item(), "initial_energy": float(state["initial_energy"].item())}
+            state |= {name: state[name].item() for name in ("step", "initial_energy", "initial_speed")}
             origin = {name: value(f"origin/{name}").tobytes().decode() for name in element(file, "origin")}
             frames, rows, wall_s = (value(name).item() for name in ("frames", "rows", "wall_s"))
             return Checkpoint(State(**state), origin, frames, rows, float(wall_s))

@@ -5,8 +5,7 @@ where the energy log has a row.
 """
 
 import math
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,12 +13,13 @@ from .core.watching import BEHIND_WALL, TOO_DEEP, TOO_FAR
 from .errors import ScenarioError
 from .model import Model, box_walls, wall_name
 from .scenario import Guard, Scenario, hertz_contact_time
-from .trajectory import ENERGIES
 
 if TYPE_CHECKING:
     from .simulation import Simulation
 
-CANCELLED = 0.01  # of the energy's parts: where these cancel, the total deviates by many times its first value, and is right
+CANCELLED = (
+    0.5  # of the energy's parts: where these cancel, the total may deviate by many times its first value, and be right
+)
 # Steps with which contacts are followed well: in Rayleigh times, in contact times, and in smallest radii that are covered.
 GOOD_RAYLEIGH, GOOD_CONTACT, GOOD_TRAVEL = 0.1, 1 / 30, 0.05
 
@@ -29,7 +29,13 @@ def limits(guard: Guard | None, model: Model) -> list[float]:
     if guard is None:
         return [math.inf, math.inf, math.inf, 0.0, 0.0]
     smallest = float(model.shapes.radius.min())
-    return [guard.overlap, guard.overlap * smallest, guard.travel * smallest, float(guard.outside), 1.0]
+    travel = guard.travel * smallest if can_touch(model) else math.inf
+    return [guard.overlap, guard.overlap * smallest, travel, float(guard.outside), 1.0]
+
+
+def can_touch(model: Model) -> bool:
+    """Whether there is anything that a body could touch."""
+    return len(model.species) > 1 or model.walls.material.size > 0
 
 
 def fastest(model: Model) -> float:
@@ -40,11 +46,13 @@ def fastest(model: Model) -> float:
         return float((np.linalg.norm(model.velocity, axis=1) + turning).max())
 
 
-def contact_time(model: Model) -> float:
-    """The shortest contact, s: two of the same clump, on their largest spheres, as stiff as any materials here, head-on."""
-    stiffest, speed = float(model.modulus.max()), 2 * fastest(model)
+def contact_time(model: Model, speed: float) -> float:
+    """The shortest contact at a speed (m/s), s: two of the same clump, on their largest spheres, as stiff as any materials
+    here, head-on."""
+    stiffest = float(model.modulus.max())
     return min(
-        hertz_contact_time(clump.mass / 2, float(clump.spheres[:, 3].max()) / 2, stiffest, speed) for clump in model.clumps
+        hertz_contact_time(clump.mass / 2, float(clump.spheres[:, 3].max()) / 2, stiffest, 2 * speed)
+        for clump in model.clumps
     )
 
 
@@ -52,25 +60,27 @@ def rayleigh_time(scenario: Scenario, model: Model) -> float:
     return scenario.rayleigh_time({clump.name: clump.spheres for clump in model.clumps})
 
 
-def good_step(scenario: Scenario, model: Model) -> float:
+def good_step(scenario: Scenario, model: Model, speed: float) -> float:
     """A time step with which contacts are followed well, s. Where nothing moves yet the Rayleigh time must do, which does
     not know that a small sphere may be part of a heavy body."""
-    speed = fastest(model)
     if speed == 0:
         return GOOD_RAYLEIGH * rayleigh_time(scenario, model)
-    return min(GOOD_CONTACT * contact_time(model), GOOD_TRAVEL * float(model.shapes.radius.min()) / speed)
+    return min(GOOD_CONTACT * contact_time(model, speed), GOOD_TRAVEL * float(model.shapes.radius.min()) / speed)
 
 
 def check_time_step(scenario: Scenario, model: Model, source: str) -> list[str]:
     """Warnings; an error for a step that no contact would be followed with."""
     guard, dt = scenario.guard, model.dt
-    if len(model.species) == 1 and model.walls.material.size == 0:
-        return []  # nothing touches anything
-    shortest, rayleigh = contact_time(model), rayleigh_time(scenario, model)
+    if not can_touch(model):
+        return []
+    speed = fastest(model)
+    shortest, rayleigh = contact_time(model, speed), rayleigh_time(scenario, model)
     if dt > guard.contact * shortest:
         times = f"{dt / shortest:.3g}" if shortest > 0 else "any number of"
         fault = f"{dt:.3g} s is {times} times the shortest contact (guard.contact = {guard.contact:g})"
-        remedy = f"take {good_step(scenario, model):.2g} s or less, or set guard.contact = false to run it all the same"
+        remedy = (
+            f"take {good_step(scenario, model, speed):.2g} s or less, or set guard.contact = false to run it all the same"
+        )
         raise ScenarioError([f"{source}: time.dt: {fault}; {remedy}"])
     if dt > guard.rayleigh * rayleigh:
         fault = (
@@ -81,10 +91,10 @@ def check_time_step(scenario: Scenario, model: Model, source: str) -> list[str]:
     return []
 
 
-def advice(scenario: Scenario, model: Model) -> str:
-    good = good_step(scenario, model)
-    if model.dt > good:
-        return f"the time step of {model.dt:.3g} s is probably too long: take time.dt = {good:.2g}"
+def advice(simulation: "Simulation", scenario: Scenario) -> str:
+    dt, good = simulation.model.dt, good_step(scenario, simulation.model, simulation.initial_speed)
+    if dt > good:
+        return f"the time step of {dt:.3g} s is probably too long: take time.dt = {good:.2g}"
     return "the time step is short enough, so bodies are too fast or too soft: raise material.*.young or lower the speeds"
 
 
@@ -104,14 +114,13 @@ def bad_motion(simulation: "Simulation", scenario: Scenario) -> str:
         fault = f"{who} is behind a wall (guard.outside)"
     else:
         fault = f"{who} is no longer at a place that is a number"
-    return f"{fault} at step {simulation.step}; {advice(scenario, model)}"
+    return f"{fault} at step {simulation.step}; {advice(simulation, scenario)}"
 
 
-def bad_observables(simulation: "Simulation", scenario: Scenario, observables: Mapping[str, Any]) -> str:
-    """What is wrong with the energy, or with how fast bodies turn; empty if nothing."""
+def bad_observables(simulation: "Simulation", scenario: Scenario, total: float, parts: float) -> str:
+    """What is wrong with the energy, or with how fast bodies turn; empty if nothing. `parts` is the largest sum of the sizes
+    of the energy's parts so far."""
     guard, model, initial = scenario.guard, simulation.model, simulation.initial_energy
-    total = observables["total"]
-    parts = sum(abs(observables[name]) for name in ENERGIES if name != "total")
     speed, body = simulation.fastest_spin
     off, angle = abs(total - initial), model.dt * speed
     if not math.isfinite(total):
@@ -123,7 +132,7 @@ def bad_observables(simulation: "Simulation", scenario: Scenario, observables: M
         fault = f"{name(model, body)} turns by {angle:.3g} rad in a step (guard.turn = {guard.turn:g})"
     else:
         return ""
-    return f"{fault} at step {simulation.step}; {advice(scenario, model)}"
+    return f"{fault} at step {simulation.step}; {advice(simulation, scenario)}"
 
 
 def name(model: Model, body: int) -> str:

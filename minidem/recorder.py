@@ -44,6 +44,7 @@ from .trajectory import (
     writer_of,
 )
 
+ASIDE = "trajectory.damaged.h5"
 HOLDS_A_RUN = "holds a run already; give --overwrite to replace it, or another --out"
 FLUSH_EVERY = 0.5  # s of wall time between two writes to disk
 LARGEST_BUFFER = 2**25  # bytes
@@ -61,8 +62,8 @@ def claimed_directory(directory: Path, overwrite: bool) -> Path:
         raise InputError(f"{directory}: holds other files ({', '.join(found[:3])}); give an empty directory with --out")
     if found and not overwrite:
         raise InputError(f"{directory}: {HOLDS_A_RUN}")
-    if found and (process := writer_of(directory)):
-        raise InputError(f"{directory}: process {process} is writing a run there; stop it, or give another --out")
+    if found:
+        os.close(locked(directory))
     return directory
 
 
@@ -73,13 +74,13 @@ def begun_run(directory: Path) -> tuple[Scenario, str, dict[str, Any] | None]:
     text, resolved = (read_text(directory / name, regular=True) for name in ("scenario.toml", "resolved.toml"))
     manifest = manifest_of(directory)
     done = manifest.get("summary") if manifest.get("status") == "ok" else None
-    if process := writer_of(directory):
-        raise InputError(f"{directory}: process {process} is writing this run; stop it first")
+    os.close(locked(directory))
     return parse(resolved, str(directory / "resolved.toml"), directory), text, done
 
 
-def check_room(directory: Path | None, scenario: Scenario, model: Model) -> None:
-    """Refuse a trajectory that is too large for the disk, or for the memory if there is no directory, before it is begun."""
+def check_room(directory: Path | None, scenario: Scenario, model: Model, copied: bool) -> None:
+    """Refuse a trajectory that is too large for the disk, or for the memory if there is no directory, before it is begun.
+    Earlier files make room for it, unless they are `copied`."""
     columns = {"frames": len(model.species) * sum(size for size, _ in FRAME.values()), "energies": len(ENERGIES) + 6}
     rows = {key: min(getattr(scenario.output, key), model.steps + 1) for key in columns}
     needed = {key: 8 * rows[key] * (2 + columns[key]) for key in columns}
@@ -87,8 +88,11 @@ def check_room(directory: Path | None, scenario: Scenario, model: Model) -> None
         free, where = available_memory(), "of memory"
     else:
         there = next(path for path in (directory.absolute(), *directory.absolute().parents) if path.exists())
-        replaced = sum((directory / name).lstat().st_size for name in FILES if os.path.lexists(directory / name))
-        free, where = shutil.disk_usage(there).free + replaced, f"on the disk of {directory}"
+        earlier = [] if copied else [directory / name for name in FILES if os.path.lexists(directory / name)]
+        free, where = (
+            shutil.disk_usage(there).free + sum(path.lstat().st_size for path in earlier),
+            f"on the disk of {directory}",
+        )
     if free is not None and sum(needed.values()) > free:
         key = max(needed, key=lambda key: needed[key])
         sizes = f"{rows[key]} of them need {in_bytes(needed[key])} {where}, {in_bytes(free)} are free"
@@ -115,11 +119,12 @@ class Recorder:
         self.resumed = after is not None
         self.notes: list[str] = []  # what was found damaged
         self.totals: list[float] = []  # energy at each row of the log, J
+        self.largest_parts = 0.0  # sum of the sizes of the energy's parts: of all rows the largest, J
         self._frames: list[tuple[int, float, Any]] = []
         self._observables: list[tuple[int, float, dict[str, Any]]] = []
         self._buffered = 0  # bytes
         self._flushed = -math.inf
-        check_room(directory, scenario, model)
+        check_room(directory, scenario, model, copied=self.resumed)
         resolved = scenario.to_toml()
         text = text or resolved
         if directory is None:
@@ -127,12 +132,16 @@ class Recorder:
             self._lay_out(scenario, model, text, resolved)
             return
         self._origin = origin_of(scenario, text, model)
-        opened_here = contextlib.ExitStack()
         try:
-            if after is None:
-                self._claim(directory, text, resolved, overwrite)
+            directory.mkdir(parents=True, exist_ok=True)
             self._lock = locked(directory)
-            opened_here.callback(os.close, self._lock)
+        except OSError as error:
+            raise InputError(f"{directory}: cannot be written ({error}); give another --out") from None
+        opened_here = contextlib.ExitStack()  # to be closed if it comes to nothing
+        opened_here.callback(self._unlock)
+        with opened_here:
+            if after is None:
+                self._claim(text, resolved, overwrite)
             self._manifest = {
                 "minidem": version("minidem"),
                 "versions": {name: version(name) for name in ("numpy", "numba", "scipy", "h5py", "pydantic")},
@@ -152,61 +161,77 @@ class Recorder:
                 self._manifest["started"], earlier = before.get("started"), before.get("resumed")
                 at = {"step": after.state.step, "at": now()}
                 self._manifest["resumed"] = [*(earlier if isinstance(earlier, list) else ()), at]
-            self._file = h5py.File(fresh(directory / "trajectory.h5.new"), "x", libver=("v110", "v110"))
-            opened_here.callback(self._file.close)
-            self._lay_out(scenario, model, text, resolved)
-            self._csv = open(fresh(directory / "energy.csv.new"), "x", newline="")  # noqa: SIM115 - see _finish_manifest
-            opened_here.callback(self._csv.close)
-            self._table = csv.writer(self._csv)
-            self._table.writerow(["step", "time", *ENERGIES])
-            if after is not None:
-                self._take_over(directory, after)
-            self._file.swmr_mode = True
-            for name in ("trajectory.h5", "energy.csv"):
-                os.replace(directory / f"{name}.new", directory / name)
-            self._write_manifest()
+            try:
+                self._csv = open(fresh(directory / "energy.csv.new"), "x", newline="")  # noqa: SIM115 - see _finish_manifest
+                self._table = csv.writer(self._csv)
+                self._table.writerow(["step", "time", *ENERGIES])
+                self._file = h5py.File(fresh(directory / "trajectory.h5.new"), "x", libver=("v110", "v110"))
+                self._lay_out(scenario, model, text, resolved)
+                damaged = after is not None and self._take_over(directory, after)
+                self._file.flush()
+                self._csv.flush()
+                if after is not None:  # what is there is safe until the copy is
+                    sync(directory / "trajectory.h5.new")
+                    sync(directory / "energy.csv.new")
+                self._file.swmr_mode = True
+                if damaged and os.path.lexists(directory / "trajectory.h5"):
+                    os.replace(directory / "trajectory.h5", directory / ASIDE)
+                for name in ("trajectory.h5", "energy.csv"):
+                    os.replace(directory / f"{name}.new", directory / name)
+                self._write_manifest()
+            except InputError:
+                self._file.close()
+                self._csv.close()
+                raise
+            except (OSError, RuntimeError) as error:  # of a full disk: HDF5 could not close the file either
+                raise self._no_longer_writable(error) from error
             opened_here.pop_all()
-        except FileExistsError:
-            raise InputError(f"{directory}: {HOLDS_A_RUN}") from None
-        except OSError as error:
-            raise InputError(f"{directory}: cannot be written ({error}); give another --out") from None
-        finally:
-            opened_here.close()  # if it came to nothing
 
-    def _claim(self, directory: Path, text: str, resolved: str, overwrite: bool) -> None:
-        directory.mkdir(parents=True, exist_ok=True)
-        if overwrite:
-            for name in FILES:
-                (directory / name).unlink(missing_ok=True)
-        (directory / "manifest.json").touch(exist_ok=False)  # of two runs at once, one gets the directory
-        for name, content in (("scenario.toml", text), ("resolved.toml", resolved)):
-            with open(directory / name, "xb") as file:  # x: no link is followed
-                file.write(content.encode())
-
-    def _take_over(self, directory: Path, after: Checkpoint) -> None:
-        """What was recorded up to a checkpoint, into the new files. Copied, because HDF5 does not write to a file whose
-        writer was killed, and because what is there is safe until the copy is."""
-        old = directory / "trajectory.h5"
-        wanted = {"particles/bodies": (tuple(FRAME), after.frames), "observables": ((*ENERGIES, *VECTORS), after.rows)}
-        found = dict.fromkeys(wanted, 0)
+    def _claim(self, text: str, resolved: str, overwrite: bool) -> None:
+        """The directory for this run: of two at once, one gets it."""
+        assert self.directory is not None
+        texts = {"scenario.toml": text, "resolved.toml": resolved}
         try:
-            with opened(old) as file:
-                for group, (names, count) in wanted.items():
-                    found[group] = copy_rows(element(file, group), self._file[group], names, count, old)
-        except (InputError, OSError, RuntimeError, LookupError, TypeError, ValueError, AttributeError, MemoryError):
-            pass  # damaged: what could not be read is missing
+            for name in FILES if overwrite else ():
+                if name not in ("manifest.json", *texts) or (self.directory / name).is_symlink():
+                    (self.directory / name).unlink(missing_ok=True)
+            (self.directory / "manifest.json").touch(exist_ok=overwrite)
+            for name, content in texts.items():
+                with open(fresh(self.directory / f"{name}.new"), "xb") as file:  # x: no link is followed
+                    file.write(content.encode())
+                os.replace(self.directory / f"{name}.new", self.directory / name)
+        except FileExistsError:
+            raise InputError(f"{self.directory}: {HOLDS_A_RUN}") from None
+        except OSError as error:
+            raise InputError(f"{self.directory}: cannot be written ({error}); give another --out") from None
+
+    def _take_over(self, directory: Path, after: Checkpoint) -> bool:
+        """What was recorded up to a checkpoint, into the new files; returns whether some of it is damaged. Copied, because
+        HDF5 does not write to a file whose writer was killed, and because what is there is safe until the copy is."""
+        old = directory / "trajectory.h5"
+        names = {"particles/bodies": tuple(FRAME), "observables": (*ENERGIES, *VECTORS)}
+        found: dict[str, int | None] = dict.fromkeys(names)
+        with contextlib.suppress(InputError), opened(old) as file:
+            for group in names:
+                found[group] = copy_rows(file, self._file, group, names[group], after.state.step, old)
         if found["observables"] == after.rows:
             log = logged_rows(self._file["observables"])
         else:
             log = logged_lines(directory / "energy.csv", after.rows)
         self._table.writerows(log)
         self.totals = [float(row[-1]) for row in log]
-        if found["particles/bodies"] < after.frames or found["observables"] < after.rows:
-            aside = directory / "trajectory.damaged.h5"
-            if os.path.lexists(old):
-                os.replace(old, aside)
-            kept = f"{found['particles/bodies']} of the {after.frames} frames before step {after.state.step} are kept"
-            self.notes.append(f"{old}: damaged, set aside as {aside.name}; {kept}")
+        self.largest_parts = max((sum(abs(float(part)) for part in row[2:-1]) for row in log), default=0.0)
+        frames = found["particles/bodies"]
+        if None not in found.values() and frames == after.frames:
+            return False
+        kept = f"{frames or 0} of the {after.frames} frames before step {after.state.step} are kept"
+        self.notes.append(f"{old}: damaged, set aside as {ASIDE}; {kept}")
+        return True
+
+    def _unlock(self) -> None:
+        if self._lock >= 0:
+            os.close(self._lock)
+        self._lock = -1
 
     def __enter__(self) -> "Recorder":
         return self
@@ -265,6 +290,7 @@ class Recorder:
     def record_observables(self, step: int, time_: float, values: dict[str, Any]) -> None:
         self._observables.append((step, time_, values))
         self.totals.append(values["total"])
+        self.largest_parts = max(self.largest_parts, sum(abs(values[name]) for name in ENERGIES if name != "total"))
         self.flush_if_due()
 
     def flush_if_due(self) -> None:
@@ -290,13 +316,14 @@ class Recorder:
             tuple(FRAME),
             [(step, time_, {name: getattr(frame, name) for name in FRAME}) for step, time_, frame in self._frames],
         )
+        self._frames, self._buffered = [], 0
         append(self._file["observables"], (*ENERGIES, *VECTORS), self._observables)
         if self.directory is not None:
             for step, time_, values in self._observables:
                 self._table.writerow([step, repr(time_), *(repr(values[name]) for name in ENERGIES)])
             self._csv.flush()
         self._file.flush()
-        self._frames, self._observables, self._buffered = [], [], 0
+        self._observables = []
         self._flushed = time.monotonic()
 
     def save(self, state: State, wall_s: float) -> None:
@@ -304,7 +331,7 @@ class Recorder:
         if self.directory is None:
             return
         self._flush()
-        frames, rows = (len(self._file[name]) for name in ("particles/bodies/position/step", "observables/total/step"))
+        frames, rows = len(self._file["particles/bodies/position/step"]), len(self.totals)
         try:
             for name in ("trajectory.h5", "energy.csv"):
                 sync(self.directory / name)
@@ -315,22 +342,27 @@ class Recorder:
     def finish(self, summary: dict[str, Any], reason: str = "") -> None:
         self._flush()
         if self.directory is not None:
-            self._file.close()
-            self._finish_manifest(summary["status"], summary, reason)
+            try:
+                self._file.close()
+                self._finish_manifest(summary["status"], summary, reason)
+            except (OSError, RuntimeError) as error:
+                raise self._no_longer_writable(error) from error
 
     def _finish_manifest(self, status: str, summary: dict[str, Any], reason: str = "") -> None:
         assert self.directory is not None
-        self._csv.close()
-        os.close(self._lock)
-        paths = [self.directory / name for name in FILES if name != "manifest.json"]
-        self._manifest |= {
-            "ended": now(),
-            "status": status,
-            **({"reason": reason} if reason else {}),
-            "sha256": {path.name: sha256(path) for path in paths if path.is_file()},
-            "summary": summary,
-        }
-        self._write_manifest()
+        try:
+            self._csv.close()
+            paths = [self.directory / name for name in FILES if name != "manifest.json"]
+            self._manifest |= {
+                "ended": now(),
+                "status": status,
+                **({"reason": reason} if reason else {}),
+                "sha256": {path.name: sha256(path) for path in paths if path.is_file()},
+                "summary": summary,
+            }
+            self._write_manifest()
+        finally:
+            self._unlock()
 
     def _write_manifest(self) -> None:
         assert self.directory is not None
@@ -381,19 +413,31 @@ def append(group: h5py.Group, names: tuple[str, ...], rows: list[tuple[int, floa
         dataset.flush()  # here a full disk is an error; later HDF5 would crash on it
 
 
-def copy_rows(old: h5py.Group, new: h5py.Group, names: tuple[str, ...], most: int, path: Path) -> int:
-    """The first whole rows of a series of the file at `path`, a bufferful at a time; returns their number. The step goes
-    last, as in `append`."""
+def copy_rows(old: h5py.File, new: h5py.File, group: str, names: tuple[str, ...], last: int, path: Path) -> int | None:
+    """The rows of a series up to step `last`, from the file at `path`, a bufferful at a time; returns their number, None if
+    they cannot be read. The step goes last, as in `append`."""
     parts = [*(f"{name}/value" for name in names), f"{names[0]}/time", f"{names[0]}/step"]
-    sources = {part: numbers_at(old, part, (None, *new[part].shape[1:]), path) for part in parts}
-    count = min(most, *map(len, sources.values()))  # a killed writer may not have written all of a row
-    for part, source in sources.items():
-        target = new[part]
-        at_once = max(1, LARGEST_BUFFER // (8 * int(np.prod(source.shape[1:], dtype=int))))
+    targets = {part: new[group][part] for part in parts}
+    unreadable = (InputError, OSError, RuntimeError, LookupError, TypeError, ValueError, AttributeError, MemoryError)
+    try:
+        series = element(old, group)
+        sources = {part: numbers_at(series, part, (None, *targets[part].shape[1:]), path) for part in parts}
+        count = min(map(len, sources.values()))  # a killed writer may not have written all of a row
+        count = int(np.searchsorted(sources[parts[-1]][:count], last, side="right"))
+    except unreadable:
+        return None
+    for part in parts:
+        at_once = max(1, LARGEST_BUFFER // (8 * int(np.prod(targets[part].shape[1:], dtype=int))))
         for begin in range(0, count, at_once):
-            values = source[begin : min(begin + at_once, count)]
-            target.resize(begin + len(values), axis=0)
-            target[begin:] = values
+            try:
+                values = sources[part][begin : min(begin + at_once, count)]
+            except unreadable:
+                for target in targets.values():
+                    target.resize(0, axis=0)
+                return None
+            targets[part].resize(begin + len(values), axis=0)
+            targets[part][begin:] = values
+        targets[part].flush()  # here a full disk is an error; later HDF5 would crash on it
     return count
 
 
@@ -430,7 +474,10 @@ def locked(directory: Path) -> int:
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        raise InputError(f"{directory}: another process is writing this run; stop it first") from None
+        os.close(handle)
+        process = writer_of(directory)
+        who = f"process {process}" if process else "another process"
+        raise InputError(f"{directory}: {who} is writing a run there; stop it first, or give another directory") from None
     except OSError:  # a file system without locks
         pass
     return handle

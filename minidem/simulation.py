@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import quaternions
-from .checkpoint import VERSIONS, State, check_checkpoint, differences, last_checkpoint, origin_of
+from .checkpoint import VERSIONS, State, check_checkpoint, differences, last_checkpoint, origin_of, resolves_to
 from .core.compiling import cache_directory, compiled_for
 from .core.neighbours import SMALLEST_SKIN
 from .core.ordering import reorder, spatial_order
@@ -25,7 +25,16 @@ from .core.step import advance
 from .core.watching import FIRST, HOW_MUCH, NOTHING, SECOND, TOO_DEEP, WHAT
 from .core.world import make_room, make_world
 from .errors import InputError
-from .guards import bad_motion, bad_observables, check_time_step, contact_time, good_step, limits, rayleigh_time
+from .guards import (
+    bad_motion,
+    bad_observables,
+    check_time_step,
+    contact_time,
+    fastest,
+    good_step,
+    limits,
+    rayleigh_time,
+)
 from .machine import processors
 from .model import Model, build_model, chunks, model_at_rest, run_memory
 from .observables import conserved_sums
@@ -126,6 +135,7 @@ class Simulation:
         given = (self.bodies.velocity, self.bodies.orientation, self.bodies.spin)
         start = self._observables(lambda some: [values[:, some] for values in given])
         self.initial_energy = start["total"]  # J, exact: of the state before it is staggered
+        self.initial_speed = fastest(self.model)  # m/s
         if self._rotation.values > 3:
             kept = np.zeros((self._rotation.values, self.bodies.spin.shape[1]))
             kept[:3] = self.bodies.spin
@@ -136,7 +146,8 @@ class Simulation:
     def _go_on(self, state: State) -> None:
         """From a state that `state` returned. Its forces are found again, which tells whether this is the same program on
         a processor that computes in the same way: `exact`."""
-        self.step, self.initial_energy, self._rank = state.step, state.initial_energy, state.rank
+        self.step, self._rank = state.step, state.rank
+        self.initial_energy, self.initial_speed = state.initial_energy, state.initial_speed
         reorder(self.bodies, np.argsort(state.rank))
         moving = {name: getattr(state, name) for name in ("position", "velocity", "orientation", "spin")}
         self.bodies = self.bodies._replace(**moving)
@@ -154,6 +165,7 @@ class Simulation:
         return State(
             step=self.step,
             initial_energy=self.initial_energy,
+            initial_speed=self.initial_speed,
             rank=self._rank,
             position=bodies.position,
             velocity=bodies.velocity,
@@ -205,7 +217,7 @@ class Simulation:
         model, world = self.model, self._world
         size = self._pace.threads or self.threads
         world = world._replace(team=world.team._replace(size=size))
-        world.team.step[0] = self.step
+        world.team.step[:] = self.step, model.steps
         arguments: Any = (steps, model.dt, model.gravity, self._rotation.advance, world, self._pending)
         if self._advance is None:
             self._advance = compiled_for(advance, (0, *arguments))
@@ -389,7 +401,8 @@ def resume(
             stop=stop,
         )
     model = model_at_rest(scenario, source)
-    changed = differences(last.origin, origin_of(scenario, text, model), VERSIONS if force else ())
+    but = (*(VERSIONS if force else ()), *(["resolved.toml"] if resolves_to(last.origin, scenario) else []))
+    changed = differences(last.origin, origin_of(scenario, text, model), but)
     if changed:
         raise InputError("\n  ".join([f"{directory}: the run cannot go on from step {last.state.step}:", *changed, UNDO]))
     check_checkpoint(last, scenario, model, compiled_rotation(scenario.integrator.rotation).values, directory)
@@ -474,7 +487,7 @@ def recorded(
             observables = simulation.observables()
             recorder.record_observables(simulation.step, simulation.time, observables)
             drift = float(deviation(observables["total"], simulation.initial_energy))
-            if reason := bad_observables(simulation, scenario, observables):
+            if reason := bad_observables(simulation, scenario, observables["total"], recorder.largest_parts):
                 break
         if milestone in frame_steps:
             frame = simulation.frame()
@@ -542,15 +555,16 @@ def outlook(scenario: Scenario, source: str = "", threads: int | None = None) ->
     simulation = prepared(scenario, source, threads)
     model = simulation.model
     notes = check_time_step(scenario, model, source or scenario.name)
-    steps, took = 1, 0.0
-    while took < PATIENCE and simulation.step < model.steps:
-        began = time.perf_counter()
+    steps, made, took = 1, 0, 0.0
+    while took < PATIENCE and simulation.step < model.steps and simulation.alarm is None:
+        began, before = time.perf_counter(), simulation.step
         simulation.advance(steps)
-        took = time.perf_counter() - began
+        made, took = simulation.step - before, time.perf_counter() - began
         steps *= 2
-    us_per_step = 1e6 * took / max(steps // 2, 1)
+    us_per_step = 1e6 * took / max(made, 1)
 
-    shortest = contact_time(model)
+    notes += [trouble] if (trouble := bad_motion(simulation, scenario)) else []
+    shortest = contact_time(model, fastest(model))
     return {
         "bodies": len(model.species),
         "spheres": model.spheres,
@@ -558,7 +572,7 @@ def outlook(scenario: Scenario, source: str = "", threads: int | None = None) ->
         "dt": model.dt,
         "dt_rayleigh": model.dt / rayleigh_time(scenario, model),
         "dt_hertz": model.dt / shortest if 0 < shortest < math.inf else None,
-        "dt_good": good_step(scenario, model),
+        "dt_good": good_step(scenario, model, fastest(model)),
         "notes": notes,
         "steps": model.steps,
         "us_per_step": us_per_step,

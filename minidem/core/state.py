@@ -114,7 +114,7 @@ class Team(NamedTuple):
     push: np.ndarray  # (threads, 4 x spheres of a block) force on each sphere, world, N, and nothing
     pair: np.ndarray  # (threads, 2 x CONTACTS) uint32, spheres that touch
     touch: np.ndarray  # (threads, 6 x CONTACTS) difference of their centres, squared distance, sum of the radii, stiffness
-    step: np.ndarray  # (1,) int64, that the threads start from
+    step: np.ndarray  # (2,) int64, that the threads start from, and the last of the run
     limit: np.ndarray  # (5,) beyond which there is an alarm; see watching.py
     alarm: np.ndarray  # (threads, 8) of each thread, or zeros
     used: np.ndarray  # (threads, spheres of a block) bool, is a candidate of another

@@ -5,7 +5,7 @@ from .contact import contact_forces
 from .neighbours import place_listed, renew_lists, travelled
 from .state import BLOCK
 from .team import any_says, barrier, bodies_of, share
-from .watching import INSPECT_EVERY, NUMBERS, alarmed, inspect
+from .watching import INSPECT_EVERY, alarmed, inspect, steps_to_inspection
 
 
 @inlined
@@ -31,13 +31,18 @@ def place_block(block, world):
 
 
 @inlined
-def find_forces(me, world, outdated):
+def find_forces(me, world, outdated, inspected, dt):
     """The forces of the present positions, from new lists if the old ones are `outdated` for any thread. False if there was
-    no room for the lists: make room and ask again."""
+    no room for the lists: make room and ask again. Alarms are raised here, between two barriers: so all threads know of the
+    same ones."""
     bodies, lists, team = world.bodies, world.lists, world.team
-    if any_says(team, me, outdated) and not renew_lists(me, world):
-        return False
     first, last = share(me, team, lists.wanted.size)
+    outdated = any_says(team, me, outdated)
+    if inspected:
+        begin, end = bodies_of(first, last, bodies.mass.size)
+        inspect(begin, end, bodies, world.walls, dt, team.limit, team.alarm[me])
+    if outdated and not renew_lists(me, world):
+        return False
     for block in range(first, last):
         contact_forces(block, me, bodies, world.walls, world.spheres, world.close, team)
     barrier(team)
@@ -55,7 +60,7 @@ def advance(me, steps, dt, gravity, rotate, world, pending):
     bodies, lists, team = world.bodies, world.lists, world.team
     blocks, n, lanes = lists.wanted.size, bodies.mass.size, bodies.orientation.shape[1]
     first, last = share(me, team, blocks)
-    until_inspected = INSPECT_EVERY - team.step[0] % INSPECT_EVERY if team.limit[NUMBERS] > 0.0 else -1
+    until_inspected = steps_to_inspection(team)
     made = 0
     while pending or made < steps:
         outdated = False
@@ -68,13 +73,12 @@ def advance(me, steps, dt, gravity, rotate, world, pending):
             outdated |= place_block(block, world)
         if not pending:
             made += 1
-            if made == until_inspected:
-                begin, end = bodies_of(first, last, n)
-                inspect(begin, end, bodies, world.walls, dt, team.limit, team.alarm[me])
-                until_inspected += INSPECT_EVERY
             if me == 0:
                 world.close.age[0] += 1
-        if not find_forces(me, world, outdated):
+        inspected = made == until_inspected
+        if inspected:
+            until_inspected += INSPECT_EVERY
+        if not find_forces(me, world, outdated, inspected, dt):
             return made, True
         pending = False
         if alarmed(team):

@@ -54,6 +54,16 @@ def inspect(begin, end, bodies, walls, dt, limit, alarm):
 
 
 @inlined
+def steps_to_inspection(team):
+    """From the step that the threads start from; the last step of a run is inspected in any case. -1 for never."""
+    if not team.limit[NUMBERS] > 0.0:
+        return -1
+    start, end = team.step[0], team.step[1]
+    regular = INSPECT_EVERY - start % INSPECT_EVERY
+    return min(regular, end - start) if end > start else regular
+
+
+@inlined
 def alarmed(team):
     """Has any thread raised an alarm before the last barrier?"""
     raised = False

@@ -63,7 +63,7 @@ def make_world(bodies, shapes, walls, modulus, threads=1, skin=0.0):
         push=np.empty((threads, 4 * in_block.max())),
         pair=np.empty((threads, 2 * CONTACTS), np.uint32),
         touch=np.empty((threads, 6 * CONTACTS)),
-        step=np.zeros(1, np.int64),
+        step=np.zeros(2, np.int64),
         limit=np.array([np.inf, np.inf, np.inf, 0.0, 0.0]),
         alarm=np.zeros((threads, 8)),
         used=np.empty((threads, in_block.max()), np.bool_),

@@ -102,6 +102,55 @@ def test_travel(tmp_path):
     assert 0.25 * 0.02 < float(found[1]) < 0.0061
 
 
+def test_travel_with_two_threads():
+    """Alarms are raised between barriers: no thread waits for one that has left."""
+    scenario = scene("spheres", count=600, steps=2000).with_changes({"guard.travel": 1e-3})
+    reasons = {run(scenario, threads=threads).reason for threads in (1, 2, 2, 2, 2)}
+    assert len(reasons) == 1 and "(guard.travel) at step 250" in reasons.pop()
+
+
+def test_short_runs_are_inspected_at_their_end():
+    result = run(ball(speed=600, end=1e-3, guard="contact = false, overlap = false"), on_note=lambda note: None)
+    assert result.summary["steps"] == 100 and "(guard.travel) at step 100" in result.reason
+
+
+def test_a_body_that_can_touch_nothing_may_travel():
+    text = "\n".join(line for line in BALL.splitlines() if "rod" not in line and "domain" not in line)
+    text = text.replace("}},\n", "}}]\n").format(dt=1e-3, end=2, young=1e7, speed=600, frames=3, guard="")
+    assert run(parse(text, "ball.toml")).summary["status"] == "ok"
+
+
+def test_advice_is_the_same_after_a_restart(tmp_path):
+    """It is made from the speeds at the start, which the model of a restart does not know."""
+    scenario = ball(speed=4, young=2e4, end=0.4, dt=1e-3, guard="contact = false, rayleigh = false")
+    expected = run(scenario, tmp_path / "run").reason
+    run(scenario, tmp_path / "parts", max_wall=0.0).trajectory.close()
+    assert resume(tmp_path / "parts").reason == expected and "is probably too long" in expected
+
+
+def test_energy_that_starts_from_zero():
+    """A ball that falls from height 0 onto a wall below: at every apex all parts of its energy are next to nothing."""
+    text = """
+        name = "drop"
+        time = {dt = 2e-4, end = 3}
+        domain.gravity = [0, 0, -9.81]
+        material.soft = {young = 1e7, poisson = 0.2, density = 1000}
+        clump.ball = {spheres = [[0, 0, 0, 0.05]], material = "soft"}
+        body = [{clump = "ball", position = [0, 0, 0]}]
+        wall = [{point = [0, 0, -0.5], normal = [0, 0, 1], material = "soft"}]
+        guard = {energy = 1}
+    """
+    result = run(parse(text))
+    assert result.summary["energy"]["initial"] == 0 and result.summary["status"] == "ok"
+    assert np.ptp(result.energy["elastic"]) > 0
+
+
+def test_check_tells_what_a_run_would_be_stopped_by(minidem_command, directory):
+    (directory / "ball.toml").write_text(ball(speed=4, young=2e3, end=0.4).to_toml().replace("0.3,", "0.06,", 1))
+    outcome = minidem_command("check", "ball.toml", "--json", "--set", "body[0].velocity=[-9,0,0]")
+    assert outcome.code == 0 and "(guard.overlap = 0.5)" in outcome.json["notes"][-1]
+
+
 def test_turn(tmp_path):
     """Asked for where the energy log has a row: here at once."""
     result = run(ball(speed=0, spin=6e4, guard="contact = false"), tmp_path / "run", on_note=lambda note: None)

@@ -306,7 +306,34 @@ def test_another_writer(stopped):
             caught.append(str(refusal.value))
 
     resume(stopped, on_progress=try_to_resume).trajectory.close()
-    assert "is writing this run" in caught[0]
+    assert f"process {os.getpid()} is writing a run there" in caught[0]
+
+
+def test_number_of_a_dead_writer_is_used_again(stopped):
+    """As in containers, where the only process is always number 1: the lock decides."""
+    manifest = json.loads((stopped / "manifest.json").read_text()) | {"status": "running", "pid": os.getpid()}
+    (stopped / "manifest.json").write_text(json.dumps(manifest))
+    assert resume(stopped).summary["status"] == "ok"
+
+
+def test_energy_log_after_a_damaged_trajectory_and_another_restart(stopped, tmp_path):
+    """The log of before is in energy.csv only, and stays."""
+    run(scene("rods"), tmp_path / "whole").trajectory.close()
+    os.truncate(stopped / "trajectory.h5", 3000)
+    notes = []
+    for step in (80, 120, 10**9):
+        resume(stopped, on_note=notes.append, **At(step).options()).trajectory.close()
+    assert len(notes) == 1 and "damaged" in notes[0]
+    assert (stopped / "energy.csv").read_bytes() == (tmp_path / "whole/energy.csv").read_bytes()
+
+
+def test_scenario_that_another_version_wrote_otherwise(stopped):
+    """With a key that has its default, as a version would write that did not know it."""
+    last = read_checkpoint(stopped / "checkpoint.h5")
+    resolved = last.origin["resolved.toml"].replace("turn = 0.5\n", "")
+    assert resolved != last.origin["resolved.toml"]
+    write_checkpoint(stopped, replace(last, origin=last.origin | {"resolved.toml": resolved}))
+    assert resume(stopped).summary["status"] == "ok"
 
 
 KILLS = {False: 50, True: 500}

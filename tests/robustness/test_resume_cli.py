@@ -73,3 +73,24 @@ def test_full_disk(minidem_command, directory):
     assert minidem_command("resume", "run", "--quiet").code == 0
     assert minidem_command("run", "box.toml", *options, "--out", "whole").code == 0
     assert_same(directory / "run", directory / "whole")
+
+
+@pytest.mark.parametrize("size", [4000, 20_000])
+def test_full_disk_at_the_start(directory, size):
+    """Where not even the head of the trajectory finds room."""
+    limit = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))}
+    outcome = in_a_shell(directory, "run", "box.toml", "--out", "run", **limit)
+    assert outcome.code == 1 and outcome.stderr.startswith("run: cannot be written to (") and outcome.stdout == ""
+    assert "Traceback" not in outcome.stderr
+    assert in_a_shell(directory, "resume", "run", "--quiet").code == 0
+
+
+def test_full_disk_while_going_on(stopped, directory, minidem_command):
+    """The copy of the trajectory finds no room: the one that is there is not damaged, and stays."""
+    before = (stopped / "trajectory.h5").read_bytes()
+    size = len(before) // 2
+    limit = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))}
+    outcome = in_a_shell(directory, "resume", "run", **limit)
+    assert outcome.code == 1 and "go on with: minidem resume run" in outcome.stderr and "Traceback" not in outcome.stderr
+    assert (stopped / "trajectory.h5").read_bytes() == before and not (stopped / "trajectory.damaged.h5").exists()
+    assert minidem_command("resume", "run", "--quiet").code == 0
