@@ -184,6 +184,8 @@ class Recorder:
                 self._csv.close()
                 raise
             except (OSError, RuntimeError) as error:  # of a full disk: HDF5 could not close the file either
+                with contextlib.suppress(OSError, AttributeError):
+                    self._csv.close()
                 raise self._no_longer_writable(error) from error
             opened_here.pop_all()
 

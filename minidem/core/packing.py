@@ -54,7 +54,7 @@ def relax(world, size, first, pace, energy):
         outdated = False
         for block in range(lists.elastic.size):
             outdated |= place_block(block, world)
-        if not find_forces(0, world, outdated):
+        if not find_forces(0, world, outdated, False, 0.0):
             return step, True
         world.close.age[0] += 1
         energy[step] = 0.0
