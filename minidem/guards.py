@@ -17,9 +17,8 @@ from .scenario import Guard, Scenario, hertz_contact_time
 if TYPE_CHECKING:
     from .simulation import Simulation
 
-CANCELLED = (
-    0.5  # of the energy's parts: where these cancel, the total may deviate by many times its first value, and be right
-)
+# Of the energy's parts: where these cancel, the total may deviate by many times its first value, and be right.
+CANCELLED = 0.5
 # Steps with which contacts are followed well: in Rayleigh times, in contact times, and in smallest radii that are covered.
 GOOD_RAYLEIGH, GOOD_CONTACT, GOOD_TRAVEL = 0.1, 1 / 30, 0.05
 

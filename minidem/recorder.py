@@ -60,16 +60,24 @@ def claimed_directory(directory: Path, overwrite: bool) -> Path:
         raise InputError(f"{directory}: {error.strerror}; give another directory with --out") from None
     if found and "manifest.json" not in found:
         raise InputError(f"{directory}: holds other files ({', '.join(found[:3])}); give an empty directory with --out")
-    if found and not overwrite:
+    if found and not overwrite and not never_begun(directory):
         raise InputError(f"{directory}: {HOLDS_A_RUN}")
     if found:
         os.close(locked(directory))
     return directory
 
 
+def never_begun(directory: Path) -> bool:
+    """Whether a run was killed there before anything was recorded: its manifest is still empty."""
+    manifest = directory / "manifest.json"
+    return manifest.is_file() and not manifest.is_symlink() and manifest.stat().st_size == 0
+
+
 def begun_run(directory: Path) -> tuple[Scenario, str, dict[str, Any] | None]:
     """The scenario of a run that is not being written, its text as its author wrote it, and the summary if it is done."""
     if not manifest_of(directory) and not (directory / "resolved.toml").exists():
+        if never_begun(directory):
+            raise InputError(f"{directory}: the run was killed before it began; start it again with minidem run")
         raise InputError(f"{directory}: not a run directory; give that of a run")
     text, resolved = (read_text(directory / name, regular=True) for name in ("scenario.toml", "resolved.toml"))
     manifest = manifest_of(directory)
@@ -197,7 +205,7 @@ class Recorder:
             for name in FILES if overwrite else ():
                 if name not in ("manifest.json", *texts) or (self.directory / name).is_symlink():
                     (self.directory / name).unlink(missing_ok=True)
-            (self.directory / "manifest.json").touch(exist_ok=overwrite)
+            (self.directory / "manifest.json").touch(exist_ok=overwrite or never_begun(self.directory))
             for name, content in texts.items():
                 with open(fresh(self.directory / f"{name}.new"), "xb") as file:  # x: no link is followed
                     file.write(content.encode())
@@ -239,9 +247,7 @@ class Recorder:
         return self
 
     def __exit__(self, kind: type | None, *_: object) -> None:
-        if self.directory is None:
-            return
-        if kind is None:
+        if self.directory is None or kind is None:
             return
         full = issubclass(kind, WriteError)  # then HDF5 could not close the file either
         if not full:

@@ -336,6 +336,18 @@ def test_scenario_that_another_version_wrote_otherwise(stopped):
     assert resume(stopped).summary["status"] == "ok"
 
 
+def test_killed_before_it_began(tmp_path):
+    """Nothing was recorded, so nothing keeps a run from starting there."""
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run/manifest.json").touch()
+    (tmp_path / "run/scenario.toml").write_text("name =")
+    with pytest.raises(InputError, match="killed before it began; start it again with minidem run"):
+        resume(tmp_path / "run")
+    assert run(scene("rods"), tmp_path / "run").summary["status"] == "ok"
+    with pytest.raises(InputError, match="holds a run already"):
+        run(scene("rods"), tmp_path / "run")
+
+
 KILLS = {False: 50, True: 500}
 
 
@@ -353,7 +365,7 @@ def test_kills(tmp_path, monkeypatch, long):
             child = os.fork()
             if child == 0:  # which never returns from here
                 try:
-                    if (directory / "manifest.json").exists():
+                    if (directory / "resolved.toml").exists():
                         resume(directory, checkpoint_every=0.01)
                     else:
                         run(scenario, directory, checkpoint_every=0.01)
