@@ -61,7 +61,7 @@ def _kernels(simulation: Any) -> dict[str, Callable[[int], Any]]:
     translation, rotation, check, contacts, lists_anew, close_lists_anew = _loops()
     rotate, gravity, skin = simulation._rotation.advance, simulation.model.gravity, float(simulation._world.lists.skin[0])
     close_skin = float(simulation._world.close.skin[0])
-    world = _apart(simulation._world, lists_anew, skin)
+    world = _apart(simulation, lists_anew, skin)
     bodies, lists, close = world.bodies, world.lists, world.close
     kernels = {
         "translation": lambda n: translation(n, bodies, gravity, lists.wanted.size),
@@ -114,7 +114,7 @@ def _loops() -> tuple[Callable[..., Any], ...]:
             for block in range(lists.wanted.size):
                 place_listed(block, bodies, world.shapes, spheres, lists)
             for block in range(lists.wanted.size):
-                contact_forces(block, 0, bodies, world.walls, spheres, lists, world.team)
+                contact_forces(block, 0, world)
 
     @loop
     def lists_anew(n, world, skin):
@@ -131,12 +131,12 @@ def _loops() -> tuple[Callable[..., Any], ...]:
     return translation, rotation, check, contacts, lists_anew, close_lists_anew
 
 
-def _apart(world: Any, lists_anew: Callable[..., bool], skin: float) -> Any:
+def _apart(simulation: Any, lists_anew: Callable[..., bool], skin: float) -> Any:
     """A copy of the world that the whole steps do not move, for one thread, with lists of the same skin."""
     from minidem.core.world import make_room, make_world
 
-    bodies = type(world.bodies)(*(values.copy() for values in world.bodies))
-    copy = make_world(bodies, world.shapes, world.walls, world.modulus, 1, skin)
+    bodies, model = type(simulation.bodies)(*(values.copy() for values in simulation.bodies)), simulation.model
+    copy = make_world(bodies, model.shapes, model.walls, model.modulus, 1, skin)
     while not lists_anew(1, copy, skin):
         make_room(copy)
     return copy

@@ -27,6 +27,7 @@ MAX_STEPS = 10**15
 MAX_COUNT = 10**7  # frames, energy rows
 MAX_BODIES = 10**9  # of one [[place]]; how many there is memory for is found out with the clumps at hand
 MAX_SPHERES = 10_000  # of one clump: the time that its union takes goes with their square
+MAX_YOUNG = 1e100  # Pa: the kernels work with squares
 MAX_PACKING = 0.75  # the densest there is, of equal spheres, has 0.7405
 
 
@@ -276,7 +277,7 @@ class Domain(Table):
 
 
 class Material(Table):
-    young: Positive  # Pa
+    young: Annotated[float, PlainValidator(_above(0, below=MAX_YOUNG))]  # Pa
     poisson: Annotated[float, PlainValidator(_above(-1, below=0.5))]
     density: Positive  # kg/m^3
 

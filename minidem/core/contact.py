@@ -7,8 +7,11 @@ centre of mass is the same whether taken at the contact point or at the centre o
 
 import math
 
+import numpy as np
+
 from .compiling import inlined, internal
-from .geometry import FOUR, ONE, TWO, height, index, sphere
+from .fours import difference, four_at, four_of, fourth_negated, multiple, numbers_of, put_four, total
+from .geometry import FOUR, ONE, THREE, TWO, height, index, sphere
 from .quaternion import to_body
 from .state import CONTACTS
 from .team import bodies_of
@@ -16,117 +19,118 @@ from .watching import SUSPECT, find_too_deep
 
 
 @inlined
-def hertz(stiffness, overlap):
-    """Force (N) and potential energy (J) of one contact; `stiffness` is 4/3 E* sqrt(R*)."""
-    force = stiffness * overlap * math.sqrt(overlap)
+def hertz(strength, overlap):
+    """Force (N) and potential energy (J) of one contact; `strength` is (4/3 E*)^2 R*, N^2/m^3."""
+    force = overlap * math.sqrt(strength * overlap)
     return force, 0.4 * force * overlap
 
 
 # Contacts are collected in rows of `touch` and `pair` (see state.Team), CONTACTS at a time, and their forces found in vector
-# lanes. Rows of a fixed length in one array: that is one address for the processor to keep, and no row can be another.
-DX, DY, DZ, SQUARED, REACH, STIFFNESS = (index(row * CONTACTS) for row in range(6))
-FORCE, ENERGY = SQUARED, REACH  # take the places of what they are found from
-FIRST, SECOND = index(0), index(CONTACTS)
+# lanes. Rows of a fixed length in one array: that is one address for the processor to keep, and no row can be another. The
+# first four rows are a four for each contact: the way from the other centre, and the sum of the radii, negative; the sum is
+# the distance below which they touch. STRENGTH holds (4/3 E*)^2 R1 R2, which is strength times this reach.
+STRENGTH, FORCE, ENERGY = (index(row * CONTACTS) for row in (4, 5, 6))
+FIRST, SECOND, SLOT = (index(row * CONTACTS) for row in range(3))
 NEXT_TO_NOTHING = 1e-9  # radii: the direction from a wall must not vanish
 
 
 @internal
-def add_contacts(count, pair, touch, push, first_sphere, last_sphere, spheres_in_all, suspect):
-    """Add the forces of `count` contacts to their spheres; returns the elastic energy, and how many overlap by more than
-    `suspect` (m)."""
+def add_contacts(count, pair, touch, push, first_sphere, last_sphere, spheres_in_all, suspect, elastic):
+    """Add the forces of `count` contacts to their spheres; returns the elastic energy with theirs added to it, and how many
+    overlap by more than `suspect` (m)."""
+    begin, own, others = np.uint32(first_sphere), np.uint32(last_sphere - first_sphere), np.uint32(spheres_in_all)
     deep = 0
-    for c in range(count):
-        distance = math.sqrt(touch[SQUARED + c])
-        overlap = touch[REACH + c] - distance
+    for c in range(min(count, index(CONTACTS))):  # a bound that LLVM wants to know of, or it takes no lanes
+        dx, dy, dz = touch[FOUR * c], touch[FOUR * c + ONE], touch[FOUR * c + TWO]
+        reach = -touch[FOUR * c + THREE]
+        distance = math.sqrt(dx * dx + dy * dy + dz * dz)
+        overlap = reach - distance
         deep += overlap > suspect
-        force, energy = hertz(touch[STIFFNESS + c], overlap)
-        touch[FORCE + c], touch[ENERGY + c] = force / distance, energy
-    elastic = 0.0
+        # With the strength times reach^2, all comes out times the reach: one quotient does for both.
+        force, energy = hertz(touch[STRENGTH + c] * reach, overlap)
+        per_length = 1.0 / (reach * distance)
+        touch[FORCE + c] = force * per_length
+        # What a sphere of another block gets is for that block to find, and so is half of the energy.
+        slot = np.uint32(pair[SECOND + c] - begin)
+        across = (slot >= own) & (pair[SECOND + c] < others)
+        pair[SLOT + c] = min(slot, own)
+        touch[ENERGY + c] = (0.5 if across else 1.0) * (energy * distance) * per_length
     for c in range(count):
-        f, energy = touch[FORCE + c], touch[ENERGY + c]
-        i, j = pair[FIRST + c], pair[SECOND + c]
-        fx, fy, fz = f * touch[DX + c], f * touch[DY + c], f * touch[DZ + c]
-        add(push, index(i - first_sphere), fx, fy, fz)
-        if first_sphere <= j < last_sphere:
-            add(push, index(j - first_sphere), -fx, -fy, -fz)
-            elastic += energy
-        elif j < spheres_in_all:  # the other half of the energy is the other block's, and so is the force on j
-            elastic += 0.5 * energy
-        else:  # a wall
-            elastic += energy
+        i, j = index(pair[FIRST + c] - begin) * FOUR, index(pair[SLOT + c]) * FOUR
+        force = multiple(four_at(touch, FOUR * c), touch[FORCE + c])
+        put_four(push, i, total(four_at(push, i), force))
+        put_four(push, j, difference(four_at(push, j), force))
+        elastic += touch[ENERGY + c]
     return elastic, deep
 
 
 @inlined
-def add(push, s, fx, fy, fz):
-    push[s * FOUR] += fx
-    push[s * FOUR + ONE] += fy
-    push[s * FOUR + TWO] += fz
-
-
-@inlined
-def contact_forces(block, me, bodies, walls, spheres, lists, team):
+def contact_forces(block, me, world):
     """Set force and torque of the bodies of a block, and its elastic energy; an alarm for what overlaps too much.
 
     The limit for an overlap is in radii of the smaller sphere; whether it is passed is asked only for overlaps that are
     beyond the limit for the smallest sphere of all.
     """
-    first, owner, place = spheres.first, spheres.owner, spheres.place
+    bodies, walls, strength = world.bodies, world.walls, world.strength
+    spheres, lists, team = world.spheres, world.close, world.team
+    first, owner = spheres.first, spheres.owner
+    material, place = spheres.material, spheres.place
     push, touch, pair = team.push[me], team.touch[me], team.pair[me]
-    listed, row = lists.listed, lists.row
-    candidate, stiffness = lists.candidate, lists.stiffness
+    listed, subject, candidate = lists.listed, lists.subject, lists.candidate
     point, normal = walls.point, walls.normal
     base = lists.room[block]
     begin, end = bodies_of(block, block + 1, bodies.mass.size)
     first_sphere, last_sphere, spheres_in_all = first[begin], first[end], owner.size
     own = (index(first_sphere), index(first_sphere + lists.listed_count[block]))
+    nothing = four_of(0.0, 0.0, 0.0, 0.0)
     for k in range(own[0], own[1]):
-        s = index(listed[k] - first_sphere) * FOUR
-        push[s], push[s + ONE], push[s + TWO] = 0.0, 0.0, 0.0
+        put_four(push, index(listed[k] - first_sphere) * FOUR, nothing)
 
-    elastic, contacts = 0.0, index(0)
-    suspect = team.limit[SUSPECT]
+    elastic, contacts, suspect = 0.0, index(0), team.limit[SUSPECT]
     count = index(0)  # contacts found that are not added yet
-    for k in range(own[0], own[1]):
-        i = listed[k]
-        x, y, z, radius = sphere(place, i)
-        r = k + index(block)
-        for p in range(index(base + row[r]), index(base + row[r + ONE])):
-            if count == index(CONTACTS):
-                energy, deep = add_contacts(count, pair, touch, push, first_sphere, last_sphere, spheres_in_all, suspect)
-                if deep > 0:
-                    find_too_deep(count, pair, SECOND, place, walls, spheres_in_all, team.limit, team.alarm[me])
-                elastic += energy
-                contacts, count = contacts + count, index(0)
-            j = candidate[p]
+    at, last = index(base), index(base + lists.wanted[block])
+    while at < last:
+        until = min(at + (index(CONTACTS) - count), last)
+        for p in range(at, until):
+            i, j = subject[p], candidate[p]
+            this, other = FOUR * index(i), FOUR * index(j)
+            strong = place[this + THREE]
             if j < spheres_in_all:
-                xj, yj, zj, other = sphere(place, j)
-                dx, dy = x - xj, y - yj
-                dz, reach = z - zj, radius + other
+                apart = difference(fourth_negated(four_at(place, this)), four_at(place, other))
+                strong *= strength[index(material[i]), index(material[j])] * place[other + THREE]
             else:  # from the wall up to the centre, wherever that is; the overlap is reach - away = radius - above
                 w = index(j - spheres_in_all)
+                x, y, z, radius = sphere(place, i)
                 above = height(point, normal, w, (x, y, z))
                 away = max(abs(above), NEXT_TO_NOTHING * radius)
-                dx, dy = away * normal[0, w], away * normal[1, w]
-                dz, reach = away * normal[2, w], radius - above + away
-            squared = dx * dx + dy * dy + dz * dz
+                reach = radius - above + away
+                apart = four_of(away * normal[0, w], away * normal[1, w], away * normal[2, w], -reach)
+                strong *= strength[index(material[i]), index(walls.material[w])] * reach  # R* = R
+            dx, dy, dz, reach = numbers_of(apart)
             # Written in any case, and kept if they touch: a branch that is hard to foresee would take longer.
-            touch[DX + count], touch[DY + count], touch[DZ + count] = dx, dy, dz
-            touch[SQUARED + count], touch[REACH + count], touch[STIFFNESS + count] = squared, reach, stiffness[p]
+            put_four(touch, FOUR * count, apart)
+            touch[STRENGTH + count] = strong
             pair[FIRST + count], pair[SECOND + count] = i, j
-            count += index(squared < reach * reach)
-    energy, deep = add_contacts(count, pair, touch, push, first_sphere, last_sphere, spheres_in_all, suspect)
-    if deep > 0:
-        find_too_deep(count, pair, SECOND, place, walls, spheres_in_all, team.limit, team.alarm[me])
-    contacts += count
-    lists.elastic[block] = elastic + energy
+            count += index(dx * dx + dy * dy + dz * dz < reach * reach)
+        at = until
+        if count == index(CONTACTS) or at == last:
+            contacts += count
+            elastic, deep = add_contacts(
+                count, pair, touch, push, first_sphere, last_sphere, spheres_in_all, suspect, elastic
+            )
+            if deep > 0:
+                find_too_deep(count, pair, SECOND, place, walls, spheres_in_all, team.limit, team.alarm[me])
+            count = index(0)
+    lists.elastic[block] = elastic
 
     position, orientation, swing = bodies.position, bodies.orientation, bodies.swing
     force_on, torque_on = bodies.force, bodies.torque
+    turning = lists.old_orientation.shape[1] > 0  # if not, torques are zero from the start
     for c in range(3):
         for b in range(begin, end):
             force_on[c, b] = 0.0
-            torque_on[c, b] = 0.0
+            if turning:
+                torque_on[c, b] = 0.0
     if contacts > 0:
         for k in range(own[0], own[1]):
             i = listed[k]
@@ -135,13 +139,13 @@ def contact_forces(block, me, bodies, walls, spheres, lists, team):
             force_on[0, b] += fx
             force_on[1, b] += fy
             force_on[2, b] += fz
-            if swing[b] > 0.0:
+            if turning and swing[b] > 0.0:
                 x, y, z, _ = sphere(place, i)
                 x, y, z = x - position[0, b], y - position[1, b], z - position[2, b]
                 torque_on[0, b] += y * fz - z * fy
                 torque_on[1, b] += z * fx - x * fz
                 torque_on[2, b] += x * fy - y * fx
-        for b in range(begin, end):
+        for b in range(begin, end if turning else begin):
             torque = (torque_on[0, b], torque_on[1, b], torque_on[2, b])
             if torque != (0.0, 0.0, 0.0):
                 q = (orientation[0, b], orientation[1, b], orientation[2, b], orientation[3, b])

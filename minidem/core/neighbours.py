@@ -9,7 +9,7 @@ so bodies may fly any distance away: what is near in space is near in cells, too
 import math
 
 from .compiling import inlined, internal, kernel
-from .geometry import ONE, apart, column, height, index, minus, outside, set_centre, sphere, square, squared_distance
+from .geometry import ONE, column, height, index, minus, outside, set_centre, sphere, square, squared_distance
 from .quaternion import carried, matrix, turned_back
 from .state import BLOCK
 from .team import any_says, barrier, bodies_of, share
@@ -18,7 +18,7 @@ from .team import any_says, barrier, bodies_of, share
 # younger ones are made more often.
 STEPS_PER_LIST = 100
 STEPS_PER_CLOSE_LIST = 15
-SMALLEST_SKIN, LARGEST_SKIN = 0.02, 0.5  # in mean bounding radii; for close lists in half skins of the others
+SMALLEST_SKIN, LARGEST_SKIN = 0.02, 0.35  # in mean bounding radii; for close lists in half skins of the others
 OUTSIDE = 50  # of the sample of coordinates that tells where the bodies are, one in so many, at each end, may be an outlier
 FEW = 64  # bodies that need no cells
 
@@ -104,8 +104,10 @@ def near_bodies(a, first, position, reach, skin, grid, near):
     size, counts, start = grid.size, grid.counts, grid.start
     member, first_cell = grid.member, grid.first_cell
     level_reach, origin = grid.level_reach, grid.origin
-    x, y, z = position[0, a] - origin[0], position[1, a] - origin[1], position[2, a] - origin[2]
-    found = 0
+    here, widest = column(position, a), reach[a] + skin
+    x, y, z = minus(here, (origin[0], origin[1], origin[2]))
+    first, own = index(first), index(a - first)
+    found = index(0)
     for g in range(size.size):
         width = reach[a] + level_reach[g] + skin
         edge, nx = size[g], counts[g, 0]
@@ -114,11 +116,12 @@ def near_bodies(a, first, position, reach, skin, grid, near):
         for cz in range(cell(z - width, edge, nz), cell(z + width, edge, nz) + 1):
             for cy in range(cell(y - width, edge, ny), cell(y + width, edge, ny) + 1):
                 line = first_cell[g] + nx * (cy + ny * cz)
-                for e in range(start[line + left], start[line + right + 1]):
-                    b = member[e]
-                    if not first <= b <= a and apart(position, a, position, b) < square(reach[a] + reach[b] + skin):
-                        near[found] = b
-                        found += 1
+                for e in range(index(start[index(line + left)]), index(start[index(line + right + 1)])):
+                    b = index(member[e])
+                    # Written in any case, and kept if it is near: see contact.py.
+                    near[found] = b
+                    is_near = squared_distance(here, column(position, b)) < square(widest + reach[b])
+                    found += index(is_near & (b - first > own))  # without a sign: it is huge for b < first
     sort(near, found)
     return found
 
@@ -175,12 +178,6 @@ def place_listed(block, bodies, shapes, spheres, lists):
         set_centre(place, s, carried(position, b, rotation, centre, index(template + s)))
 
 
-@inlined
-def hertz_stiffness(modulus, radius):
-    """4/3 E* sqrt(R*), N/m^1.5"""
-    return 4.0 / 3.0 * modulus * math.sqrt(radius)
-
-
 @internal
 def list_block(block, me, world, skin):
     """The candidates of the spheres of one block. If there is no room for all, they are only counted."""
@@ -188,11 +185,9 @@ def list_block(block, me, world, skin):
     lists, grid, team = world.lists, world.grid, world.team
     position, orientation = bodies.position, bodies.orientation
     reach, shape = bodies.reach, bodies.shape
-    modulus, material = world.modulus, shapes.material
     first, place, spheres_in_all = world.spheres.first, world.spheres.place, world.spheres.owner.size
-    point, normal, wall_material = walls.point, walls.normal, walls.material
-    listed, row = lists.listed, lists.row
-    candidate, stiffness = lists.candidate, lists.stiffness
+    point, normal = walls.point, walls.normal
+    listed, subject, candidate = lists.listed, lists.subject, lists.candidate
     near, facing = team.near[me], team.facing[me]
     facing_first, used = team.facing_first[me], team.used[me]
     near_wall, facing_box = team.near_wall[me], team.facing_box[me]
@@ -204,7 +199,7 @@ def list_block(block, me, world, skin):
     for s in range(last_sphere - first_sphere):
         used[s] = False
 
-    count, listed_count = 0, 0
+    count = 0
     for a in range(begin, end):
         middle, low, high = column(position, a), column(shapes.low, index(shape[a])), column(shapes.high, index(shape[a]))
         rotation = matrix((orientation[0, a], orientation[1, a], orientation[2, a], orientation[3, a]))
@@ -231,7 +226,7 @@ def list_block(block, me, world, skin):
         facing_first[near_count] = facing_count
 
         wall_count = 0  # walls that the box comes near
-        for w in range(wall_material.size):
+        for w in range(walls.material.size):
             above = height(point, normal, w, middle)
             if above < reach[a] + wide:
                 x, y, z = turned_back(rotation, column(normal, w))
@@ -245,7 +240,7 @@ def list_block(block, me, world, skin):
             this, before = sphere(place, i), count
             radius = this[3]
             for k in range(near_count):
-                b, box = near[k], facing_box[k]
+                box = facing_box[k]
                 box_low, box_high = (box[0], box[1], box[2]), (box[3], box[4], box[5])
                 if outside(this, box_low, box_high) < square(radius + wide):
                     for f in range(index(facing_first[k]), index(facing_first[k + 1])):
@@ -255,22 +250,21 @@ def list_block(block, me, world, skin):
                             if first_sphere <= j < last_sphere:
                                 used[index(j - first_sphere)] = True
                             if count < room:
-                                e = modulus[material[shape[a]], material[shape[b]]]
-                                candidate[base + count] = j
-                                stiffness[base + count] = hertz_stiffness(e, radius * other[3] / (radius + other[3]))
+                                subject[base + count], candidate[base + count] = i, j
                             count += 1
             for k in range(wall_count):
                 w = near_wall[k]
                 if height(point, normal, w, this) < radius + skin:
                     if count < room:
-                        candidate[base + count] = spheres_in_all + w
-                        stiffness[base + count] = hertz_stiffness(modulus[material[shape[a]], wall_material[w]], radius)
+                        subject[base + count], candidate[base + count] = i, spheres_in_all + w
                     count += 1
-            if count > before or used[i - index(first_sphere)]:
-                listed[first_sphere + listed_count] = i
-                row[first_sphere + block + listed_count] = before
-                listed_count += 1
-    row[first_sphere + block + listed_count] = count
+            used[i - index(first_sphere)] |= count > before
+
+    listed_count = 0
+    for s in range(last_sphere - first_sphere):
+        if used[s]:
+            listed[first_sphere + listed_count] = first_sphere + s
+            listed_count += 1
     lists.listed_count[block], lists.wanted[block] = listed_count, count
     return count <= room
 
@@ -306,24 +300,23 @@ def narrow(world, skin):
     for s in range(spheres_in_all):
         used[s] = False
     count, listed_count = 0, 0
-    for k in range(lists.listed_count[0]):
-        i, before = lists.listed[k], count
+    for p in range(lists.wanted[0]):
+        i, j = lists.subject[p], lists.candidate[p]
         this = sphere(place, i)
-        for p in range(index(lists.row[k]), index(lists.row[k + 1])):
-            j = lists.candidate[p]
-            if j < spheres_in_all:
-                other = sphere(place, j)
-                if not squared_distance(this, other) < square(this[3] + other[3] + skin):
-                    continue
-                used[j] = True
-            elif not height(walls.point, walls.normal, index(j - spheres_in_all), this) < this[3] + skin:
+        if j < spheres_in_all:
+            other = sphere(place, j)
+            if not squared_distance(this, other) < square(this[3] + other[3] + skin):
                 continue
-            close.candidate[count], close.stiffness[count] = j, lists.stiffness[p]
-            count += 1
-        if count > before or used[i]:
-            close.listed[listed_count], close.row[listed_count] = i, before
+            used[j] = True
+        elif not height(walls.point, walls.normal, index(j - spheres_in_all), this) < this[3] + skin:
+            continue
+        used[i] = True
+        close.subject[count], close.candidate[count] = i, j
+        count += 1
+    for k in range(lists.listed_count[0]):
+        if used[lists.listed[k]]:
+            close.listed[listed_count] = lists.listed[k]
             listed_count += 1
-    close.row[listed_count] = count
     close.listed_count[0], close.wanted[0] = listed_count, count
     close.skin[0], close.age[0] = skin, 0
     remember(0, bodies.shape.size, bodies, close)

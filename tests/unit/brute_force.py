@@ -196,19 +196,17 @@ def pairs_listed(world):
 
 
 def rows_of(world, block):
-    """The listed spheres of a block (l,), and its candidates: spheres (p,), what each may touch (p,), stiffness (p,)."""
+    """The listed spheres of a block (l,), and its candidates: spheres (p,), what each may touch (p,)."""
     lists, first = world.lists, int(world.spheres.first[block * BLOCK])
     listed = lists.listed[first : first + lists.listed_count[block]].astype(int)
-    row = lists.row[first + block : first + block + listed.size + 1].astype(int)
-    assert row[0] == 0
-    assert lists.wanted[block] == row[-1] <= lists.room[block + 1] - lists.room[block]
-    own = slice(lists.room[block], lists.room[block] + row[-1])
-    return listed, np.repeat(listed, np.diff(row)), lists.candidate[own].astype(int), lists.stiffness[own]
+    assert lists.wanted[block] <= lists.room[block + 1] - lists.room[block]
+    own = slice(lists.room[block], lists.room[block] + lists.wanted[block])
+    return listed, lists.subject[own].astype(int), lists.candidate[own].astype(int)
 
 
 def assert_lists_are_those_of_all_spheres(world, skin):
-    """What is listed, in which order, with which stiffness, against all pairs; returns the pairs of spheres and of walls."""
-    bodies, shapes, walls, modulus = world.bodies, world.shapes, world.walls, world.modulus
+    """What is listed, and in which order, against all pairs; returns the pairs of spheres and of walls."""
+    bodies, shapes, walls = world.bodies, world.shapes, world.walls
     centre, radius, owner, _ = all_spheres(bodies, shapes)
     assert np.array_equal(world.spheres.owner, owner)
     place = world.spheres.place.reshape(-1, 4)
@@ -225,18 +223,13 @@ def assert_lists_are_those_of_all_spheres(world, skin):
 
     assert world.lists.wanted.size == block_of[-1] + 1
     blocks = [rows_of(world, block) for block in range(block_of[-1] + 1)]
-    for block, (listed, first, second, _) in enumerate(blocks):
+    for block, (listed, first, second) in enumerate(blocks):
         assert (np.diff(listed) > 0).all()
         own_second = second[second < count]
         own_second = own_second[block_of[own_second] == block]
         assert np.array_equal(listed, np.unique(np.concatenate([first, own_second])))  # both sides, and nothing else
         assert (block_of[listed] == block).all()
-    first, second, stiffness = (np.concatenate([block[k] for block in blocks]) for k in (1, 2, 3))
+    first, second = (np.concatenate([block[k] for block in blocks]) for k in (1, 2))
     assert np.array_equal([first, second], expected)  # ascending by sphere, then by candidate, walls last
-
-    other = second < count
-    material = np.append(shapes.material[bodies.shape[owner]], walls.material)
-    reduced = radius[first].copy()
-    reduced[other] = 1 / (1 / radius[first[other]] + 1 / radius[second[other]])
-    np.testing.assert_allclose(stiffness, 4 / 3 * modulus[material[first], material[second]] * reduced**0.5, rtol=1e-14)
+    assert np.array_equal(world.spheres.material, shapes.material[bodies.shape[owner]])
     return i.size, s.size
