@@ -107,14 +107,13 @@ def kernel(function, compiler=_for_python):
 
 
 _rotation_signature = types.void(ROWS, ROWS, ROWS, ROWS, int64, int64, float64)
-_LOOP = """
-def loop(orientation, spin, torque, inertia, first, last, dt):
-    over_bodies(orientation, spin, torque, inertia, first, last, dt)
-"""
+_LOOP = "def loop(orientation, spin, torque, inertia, first, last, dt):\n"
+_PASS = "    pass_{}(orientation, spin, torque, inertia, first, last, dt)\n"
 
 
-def rotation_kernel(one_body, name, values=3, compiler=kernel):
-    """The loop over bodies around one function of a rotational integrator that keeps `values` numbers a body.
+def rotation_kernel(functions, name, values=3, compiler=kernel):
+    """The loop over bodies around a function of a rotational integrator that keeps `values` numbers a body; or loops, one
+    after the other, around some of them.
 
     To be called with (orientation, spin, torque, inertia, first, last, dt): moves the bodies first to last - 1, each in the
     same way, to the last bit, whatever the range. No two of the arrays may overlap.
@@ -123,11 +122,12 @@ def rotation_kernel(one_body, name, values=3, compiler=kernel):
     in the disk cache; a jitted function as an argument or in a closure would miss the cache in every process. What the loop
     calls is a global of it, and the loop is renamed, because numba's cache tells functions apart by name.
     """
-    bound = {"over_bodies": over_bodies(one_body, values)}
-    exec(compile(_LOOP, __file__, "exec"), bound)  # numba's cache wants the name of a real file
+    bound = {f"pass_{k}": over_bodies(function, values) for k, function in enumerate(functions)}
+    source = _LOOP + "".join(_PASS.format(k) for k in range(len(functions)))
+    exec(compile(source, __file__, "exec"), bound)  # numba's cache wants the name of a real file
     loop = bound["loop"]
     loop.__name__ = loop.__qualname__ = name
-    loop.__module__ = one_body.py_func.__module__
+    loop.__module__ = functions[0].py_func.__module__
     return compiler(loop, lambda **options: cfunc(_rotation_signature, **options))
 
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from .compiling import inlined, internal
 from .fours import difference, four_at, four_of, fourth_negated, multiple, numbers_of, put_four, total
-from .geometry import FOUR, ONE, THREE, TWO, height, index, sphere
-from .quaternion import to_body
+from .geometry import FOUR, ONE, THREE, TWO, column, height, index, minus, sphere
+from .quaternion import attitude, to_body
 from .state import CONTACTS
 from .team import bodies_of
 from .watching import SUSPECT, find_too_deep
@@ -140,13 +140,11 @@ def contact_forces(block, me, world):
             force_on[1, b] += fy
             force_on[2, b] += fz
             if turning and swing[b] > 0.0:
-                x, y, z, _ = sphere(place, i)
-                x, y, z = x - position[0, b], y - position[1, b], z - position[2, b]
+                x, y, z = minus(sphere(place, i), column(position, b))
                 torque_on[0, b] += y * fz - z * fy
                 torque_on[1, b] += z * fx - x * fz
                 torque_on[2, b] += x * fy - y * fx
         for b in range(begin, end if turning else begin):
-            torque = (torque_on[0, b], torque_on[1, b], torque_on[2, b])
+            torque = column(torque_on, b)
             if torque != (0.0, 0.0, 0.0):
-                q = (orientation[0, b], orientation[1, b], orientation[2, b], orientation[3, b])
-                torque_on[0, b], torque_on[1, b], torque_on[2, b] = to_body(q, torque)
+                torque_on[0, b], torque_on[1, b], torque_on[2, b] = to_body(attitude(orientation, b), torque)

@@ -3,6 +3,7 @@
 import numpy as np
 
 from .compiling import inlined
+from .fours import four_at, numbers_of
 
 index = np.uint64  # numba leaves out the check for negative indices where an index cannot be negative
 
@@ -27,8 +28,7 @@ ONE, TWO, THREE, FOUR = index(1), index(2), index(3), index(4)  # numba makes a 
 @inlined
 def sphere(place, s):
     """x, y, z and radius of sphere s; see state.Spheres."""
-    k = FOUR * index(s)
-    return place[k], place[k + ONE], place[k + TWO], place[k + THREE]
+    return numbers_of(four_at(place, FOUR * index(s)))
 
 
 @inlined

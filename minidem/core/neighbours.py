@@ -10,7 +10,7 @@ import math
 
 from .compiling import inlined, internal, kernel
 from .geometry import ONE, column, height, index, minus, outside, set_centre, sphere, square, squared_distance
-from .quaternion import carried, matrix, turned_back
+from .quaternion import attitude, carried, matrix, squared_difference, turned_back
 from .state import BLOCK
 from .team import any_says, barrier, bodies_of, share
 
@@ -147,7 +147,7 @@ def place_all(begin, end, bodies, shapes, spheres):
     first_of, centre = shapes.first, shapes.centre
     first, place = spheres.first, spheres.place
     for b in range(begin, end):
-        rotation = matrix((orientation[0, b], orientation[1, b], orientation[2, b], orientation[3, b]))
+        rotation = matrix(attitude(orientation, b))
         start = index(first[b])
         template = index(first_of[index(shape[b])]) - start
         for s in range(start, index(first[b + ONE])):
@@ -172,7 +172,7 @@ def place_listed(block, bodies, shapes, spheres, lists):
             set_centre(place, s, (position[0, b], position[1, b], position[2, b]))
             continue
         if b != last:
-            rotation = matrix((orientation[0, b], orientation[1, b], orientation[2, b], orientation[3, b]))
+            rotation = matrix(attitude(orientation, b))
             template = first_of[index(shape[b])] - first[b]
             last = b
         set_centre(place, s, carried(position, b, rotation, centre, index(template + s)))
@@ -202,7 +202,7 @@ def list_block(block, me, world, skin):
     count = 0
     for a in range(begin, end):
         middle, low, high = column(position, a), column(shapes.low, index(shape[a])), column(shapes.high, index(shape[a]))
-        rotation = matrix((orientation[0, a], orientation[1, a], orientation[2, a], orientation[3, a]))
+        rotation = matrix(attitude(orientation, index(a)))
         # Bodies with spheres that come near the box of this one, and these spheres, with a box around those of a body.
         near_count, facing_count = 0, 0
         for k in range(near_bodies(a, begin, position, reach, skin, grid, near)):
@@ -296,7 +296,8 @@ def narrow(world, skin):
     bodies, shapes, walls = world.bodies, world.shapes, world.walls
     lists, close, used = world.lists, world.close, world.team.used[0]
     place, spheres_in_all = world.spheres.place, world.spheres.owner.size
-    place_listed(0, bodies, shapes, world.spheres, lists)
+    begin, end = bodies_of(0, 1, bodies.shape.size)
+    place_listed(lists.wanted.size - 1, bodies, shapes, world.spheres, lists)
     for s in range(spheres_in_all):
         used[s] = False
     count, listed_count = 0, 0
@@ -319,14 +320,14 @@ def narrow(world, skin):
             listed_count += 1
     close.listed_count[0], close.wanted[0] = listed_count, count
     close.skin[0], close.age[0] = skin, 0
-    remember(0, bodies.shape.size, bodies, close)
+    remember(begin, end, bodies, close)
 
 
 @internal
 def renew_lists(me, world):
     """Lists for the present positions. Returns whether there is room for them; if not, make room and ask again."""
     bodies, lists, close = world.bodies, world.lists, world.close
-    n, single = bodies.shape.size, lists.wanted.size == 1
+    single = lists.wanted.size == 1
     outdated = True
     close_skin = 0.0
     if single:
@@ -334,11 +335,12 @@ def renew_lists(me, world):
         lists.age[0] += close.age[0]
         close.age[0] = 0
         still = 0.5 * (lists.skin[0] - close_skin)  # they must last as long as the close ones
-        outdated = travelled(0, n, bodies, lists.old_position, lists.old_orientation, still)
+        begin, end = bodies_of(0, 1, bodies.shape.size)
+        outdated = travelled(begin, end, bodies, lists.old_position, lists.old_orientation, still)
     if outdated:
         mean_reach = 0.0
         for reach in bodies.reach:
-            mean_reach += reach / n
+            mean_reach += reach / bodies.reach.size
         skin = next_skin(lists.skin[0], lists.age[0], STEPS_PER_LIST, mean_reach)
         barrier(world.team)
         if not find_candidates(me, world, skin):
@@ -374,16 +376,12 @@ def travelled(begin, end, bodies, position, orientation, distance):
     beyond = 0
     if q0.shape[1] == 0:  # no turn moves anything
         for b in range(begin, end):
-            dx, dy, dz = x[0, b] - x0[0, b], x[1, b] - x0[1, b], x[2, b] - x0[2, b]
-            beyond += not (dx * dx + dy * dy + dz * dz <= distance * distance)
+            beyond += not (squared_distance(column(x, b), column(x0, b)) <= distance * distance)  # also true of a NaN
     else:
         for b in range(begin, end):
-            dx, dy, dz = x[0, b] - x0[0, b], x[1, b] - x0[1, b], x[2, b] - x0[2, b]
-            d0, d1 = q[0, b] - q0[0, b], q[1, b] - q0[1, b]
-            d2, d3 = q[2, b] - q0[2, b], q[3, b] - q0[3, b]
-            shift = math.sqrt(dx * dx + dy * dy + dz * dz)
-            turn = 2.0 * swing[b] * math.sqrt(d0 * d0 + d1 * d1 + d2 * d2 + d3 * d3)
-            beyond += not (shift + turn <= distance)  # also true of a NaN
+            shift = math.sqrt(squared_distance(column(x, b), column(x0, b)))
+            turn = 2.0 * swing[b] * math.sqrt(squared_difference(attitude(q, b), attitude(q0, b)))
+            beyond += not (shift + turn <= distance)
     return beyond > 0
 
 

@@ -103,6 +103,18 @@ def moved(q, rate, dt):
 
 
 @inlined
+def attitude(orientation, b):
+    """The quaternion of body b."""
+    return orientation[0, b], orientation[1, b], orientation[2, b], orientation[3, b]
+
+
+@inlined
+def squared_difference(p, q):
+    a, b, c, d = p[0] - q[0], p[1] - q[1], p[2] - q[2], p[3] - q[3]
+    return a * a + b * b + c * c + d * d
+
+
+@inlined
 def matrix(q):
     """Rows of the rotation matrix body -> world of a unit quaternion."""
     w, x, y, z = q

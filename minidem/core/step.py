@@ -78,7 +78,7 @@ def advance(me, steps, dt, gravity, rotate, world, pending):
         inspected = made == until_inspected
         if inspected:
             until_inspected += INSPECT_EVERY
-        if not find_forces(me, world, outdated, inspected, dt):
+        if not find_forces(me, world, bool(outdated), inspected, dt):  # a type that numba compiles once, not False and bool
             return made, True
         pending = False
         if alarmed(team):

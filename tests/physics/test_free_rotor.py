@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numba import njit
 
-from minidem.core.rotation.free_rotor import advance, on_step, start
+from minidem.core.rotation.free_rotor import advance_spinning, advance_tumbling, on_step, start
 from minidem.core.rotation.registry import SCHEMES
 from minidem.core.state import inertia_rows
 
@@ -16,6 +16,12 @@ STEPS = 100_000
 NO_TORQUE = (0.0, 0.0, 0.0)
 UNIT = (0.8, 0.0, -0.36, 0.48)  # an orientation of norm 1
 REST = (0.0,) * (SCHEMES["free-rotor"].values - 3)
+
+
+@njit(error_model="numpy")
+def advance(q, spin, torque, inertia, dt):
+    q, spin = advance_spinning(q, spin, torque, inertia, dt)
+    return advance_tumbling(q, spin, torque, inertia, dt)
 
 
 @njit(error_model="numpy")

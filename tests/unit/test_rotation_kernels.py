@@ -55,7 +55,7 @@ def test_bodies_outside_the_range_stay():
 
 
 def test_whole_numbers_become_floats():
-    rest = rotation_kernel(fused(lambda q, spin, torque, inertia, dt: (q, (0, 1, 2))), "rest", 3, in_this_process)
+    rest = rotation_kernel([fused(lambda q, spin, torque, inertia, dt: (q, (0, 1, 2)))], "rest", 3, in_this_process)
     q, spin, torque, inertia = bodies(3)
     called(rest, q, spin, torque, inertia, 0, 40, 0.02)
     assert (spin.T == [0.0, 1.0, 2.0]).all()
@@ -63,7 +63,7 @@ def test_whole_numbers_become_floats():
 
 def test_wrong_number_of_values_is_said():
     with pytest.raises(TypingError, match="spin: 4 numbers are wanted"):
-        rotation_kernel(fused(lambda q, spin, torque, inertia, dt: (q, torque)), "few", 4, in_this_process)
+        rotation_kernel([fused(lambda q, spin, torque, inertia, dt: (q, torque))], "few", 4, in_this_process)
 
 
 @inlined

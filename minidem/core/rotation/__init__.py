@@ -3,7 +3,8 @@
 A scheme is three functions of one body, each ``(q, spin, torque, inertia, dt) -> (q, spin)``:
 
 ``start``    from q and the body-frame angular velocity on step to whatever the scheme keeps (say, half a step back);
-``advance``  from step n to step n + 1 with the torque at n;
+``advance``  from step n to step n + 1 with the torque at n; may be a tuple of functions, which act one after the other,
+             each in a loop of its own, so that what LLVM cannot put into vector lanes is apart from what it can;
 ``on_step``  q and the body-frame angular velocity at n, for energies and output; needs the torque at n.
 
 q is (w, x, y, z), body -> world. `torque` (N m) and `inertia` (kg m^2, nine numbers: see euler.py) are in the

@@ -263,23 +263,30 @@ def spun(omega, slip, t):
 
 
 @fused
-def free(q, omega, inertia, t):
-    """q and omega after a time t without torque."""
-    ix, iy, iz = inertia[0], inertia[1], inertia[2]
+def symmetric(inertia):
+    return inertia[0] == inertia[1] or inertia[1] == inertia[2] or inertia[2] == inertia[0]
+
+
+@fused
+def free_spinning(q, omega, inertia, t):
+    """q and omega of a symmetric body after a time t without torque."""
+    k = 0 if inertia[0] == inertia[1] else 1 if inertia[1] == inertia[2] else 2
+    slip = -inertia[6] if k == 0 else -inertia[7] if k == 1 else -inertia[8]
+    rotation, omega = spun(cycled(omega, k), slip, t)
+    back = (3 - k) % 3
+    x, y, z = cycled((rotation[1], rotation[2], rotation[3]), back)
+    return product(q, (rotation[0], x, y, z)), cycled(omega, back)
+
+
+@fused
+def free_tumbling(q, omega, inertia, t):
+    """The same of a body with three different moments."""
     wx, wy, wz = abs(omega[0]), abs(omega[1]), abs(omega[2])
-    if ix == iy or iy == iz or iz == ix:
-        k = 0 if ix == iy else 1 if iz == iy else 2
-        slip = -inertia[6] if k == 0 else -inertia[7] if k == 1 else -inertia[8]
-        rotation, after = spun(cycled(omega, k), slip, t)
-        k = (3 - k) % 3
-        x, y, z = cycled((rotation[1], rotation[2], rotation[3]), k)
-        rotation, omega = (rotation[0], x, y, z), cycled(after, k)
+    most, second = max(wx, wy, wz), max(min(wx, wy), min(max(wx, wy), wz))
+    if most < _STILL or second < _NONE * most:
+        rotation = turn(omega, t)
     else:
-        most, second = max(wx, wy, wz), max(min(wx, wy), min(max(wx, wy), wz))
-        if most < _STILL or second < _NONE * most:
-            rotation = turn(omega, t)
-        else:
-            rotation, omega = tumbled(omega, (ix, iy, iz), t)
+        rotation, omega = tumbled(omega, (inertia[0], inertia[1], inertia[2]), t)
     return product(q, rotation), omega
 
 
@@ -291,12 +298,36 @@ def later(elapsed, dt):
 
 
 @fused
-def now(spin, inertia):
+def now(free, spin, inertia):
     """omega before the closing half kick."""
     omega = spin[0], spin[1], spin[2]
     if spin[7] != 0.0:
         _, omega = free((spin[3], spin[4], spin[5], spin[6]), omega, inertia, spin[7])
     return omega
+
+
+@fused
+def moved(free, q, spin, torque, inertia, dt):
+    """From step n to step n + 1, by one of the two kinds of free motion."""
+    coasting = torque[0] == 0.0 and torque[1] == 0.0 and torque[2] == 0.0
+    if coasting:
+        origin, omega, t = (spin[3], spin[4], spin[5], spin[6]), (spin[0], spin[1], spin[2]), later(spin[7], dt)
+    else:
+        origin, omega, t = q, kicked(now(free, spin, inertia), by_inertia(torque, inertia), dt), dt
+    p, after = free(origin, omega, inertia, t)
+    if dot(p, q) < 0.0:  # the same orientation; without jumps
+        p = -p[0], -p[1], -p[2], -p[3]
+    if coasting:
+        return p, (omega[0], omega[1], omega[2], origin[0], origin[1], origin[2], origin[3], t)
+    p = unit_again(p)
+    return p, (after[0], after[1], after[2], p[0], p[1], p[2], p[3], 0.0)
+
+
+@fused
+def unit_again(q):
+    """A quaternion whose norm is off by a rounding; one step of Newton's method for the root that `unit` takes."""
+    scale = 1.5 - 0.5 * dot(q, q)
+    return q[0] * scale, q[1] * scale, q[2] * scale, q[3] * scale
 
 
 @fused
@@ -306,22 +337,24 @@ def start(q, spin, torque, inertia, dt):
 
 
 @fused
-def advance(q, spin, torque, inertia, dt):
-    coasting = torque[0] == 0.0 and torque[1] == 0.0 and torque[2] == 0.0
-    if coasting:
-        origin, omega, t = (spin[3], spin[4], spin[5], spin[6]), (spin[0], spin[1], spin[2]), later(spin[7], dt)
-    else:
-        origin, omega, t = q, kicked(now(spin, inertia), by_inertia(torque, inertia), dt), dt
-    p, after = free(origin, omega, inertia, t)
-    if dot(p, q) < 0.0:  # the same orientation; without jumps
-        p = -p[0], -p[1], -p[2], -p[3]
-    if coasting:
-        return p, (omega[0], omega[1], omega[2], origin[0], origin[1], origin[2], origin[3], t)
-    p = unit(p)
-    return p, (after[0], after[1], after[2], p[0], p[1], p[2], p[3], 0.0)
+def advance_spinning(q, spin, torque, inertia, dt):
+    if symmetric(inertia):
+        q, spin = moved(free_spinning, q, spin, torque, inertia, dt)
+    return q, spin
+
+
+@fused
+def advance_tumbling(q, spin, torque, inertia, dt):
+    if symmetric(inertia):
+        return q, spin
+    return moved(free_tumbling, q, spin, torque, inertia, dt)
+
+
+advance = advance_spinning, advance_tumbling  # the first without loops and calls: in vector lanes
 
 
 @fused
 def on_step(q, spin, torque, inertia, dt):
-    omega = kicked(now(spin, inertia), by_inertia(torque, inertia), 0.5 * dt)
+    omega = now(free_spinning, spin, inertia) if symmetric(inertia) else now(free_tumbling, spin, inertia)
+    omega = kicked(omega, by_inertia(torque, inertia), 0.5 * dt)
     return q, (omega[0], omega[1], omega[2], 0.0, 0.0, 0.0, 0.0, 0.0)

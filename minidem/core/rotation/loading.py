@@ -40,9 +40,11 @@ def compiled(scheme):
     # The disk cache knows the sources of the package only; a scheme from elsewhere may have been edited since.
     compiler = kernel if scheme.parts is None else in_this_process
 
-    def pointer(function, part):
-        one_body = function if hasattr(function, "py_func") else fused(function)
-        return rotation_kernel(one_body, f"{name}.{part}", scheme.values, compiler)
+    def pointer(functions, part):
+        """Of one function, or of a tuple of them, to be gone through one after the other."""
+        functions = functions if isinstance(functions, tuple) else (functions,)
+        parts_of_body = [function if hasattr(function, "py_func") else fused(function) for function in functions]
+        return rotation_kernel(parts_of_body, f"{name}.{part}", scheme.values, compiler)
 
     def pointers(functions, part):
         distinct = {f: pointer(f, f"{part}{k}") for k, f in enumerate(dict.fromkeys(functions))}
