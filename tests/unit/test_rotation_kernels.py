@@ -61,6 +61,16 @@ def test_whole_numbers_become_floats():
     assert (spin.T == [0.0, 1.0, 2.0]).all()
 
 
+def test_functions_of_a_tuple_act_one_after_the_other():
+    doubled = fused(lambda q, spin, torque, inertia, dt: (q, (2.0 * spin[0], spin[1], dt)))
+    shifted = fused(lambda q, spin, torque, inertia, dt: (q, (spin[0] + 1.0, spin[1], 2.0 * spin[2])))
+    both = rotation_kernel([doubled, shifted], "both", 3, in_this_process)
+    q, spin, torque, inertia = bodies(3)
+    expected = np.array([2.0 * spin[0] + 1.0, spin[1], np.full(40, 0.04)])
+    called(both, q, spin, torque, inertia, 0, 40, 0.02)
+    assert np.array_equal(spin, expected)
+
+
 def test_wrong_number_of_values_is_said():
     with pytest.raises(TypingError, match="spin: 4 numbers are wanted"):
         rotation_kernel([fused(lambda q, spin, torque, inertia, dt: (q, torque))], "few", 4, in_this_process)

@@ -179,6 +179,7 @@ BAD_VALUES = [
     ("poisson = 0.25", "poisson = -1", "material.marble.poisson: must be above -1, got -1"),
     ("young = 60e9", "young = 0", "material.marble.young: must be above 0, got 0"),
     ("young = 60e9", "young = -1e9", "material.marble.young: must be above 0, got -1000000000.0"),
+    ("young = 60e9", "young = 1e200", "material.marble.young: must be below 1e+100, got 1e+200"),
     ("young = 60e9", "young = nan", "material.marble.young: must be a finite number, got nan"),
     ("young = 60e9", "young = true", "material.marble.young: must be a number, got true"),
     ("young = 60e9", 'young = "60e9"', 'material.marble.young: must be a number, got "60e9"'),
