@@ -26,7 +26,7 @@ SCENES = {
         Scene("chess", ROOT / "scenarios/chess.toml", 2000, peers=True),
         Scene("rods", ROOT / "scenarios/rods.toml", 2000, peers=True),
         Scene("dense-10k", ROOT / "scenarios/dense.toml", 300, peers=True),
-        Scene("dense-100k", ROOT / "scenarios/dense.toml", 300, times=10, big=True),
+        Scene("dense-100k", ROOT / "scenarios/dense.toml", 300, times=10, big=True, peers=True),
         Scene("dense-1m", ROOT / "scenarios/dense.toml", 100, times=100, big=True),
         Scene("trimers", ROOT / "scenarios/trimers.toml", 100, peers=True),
         Scene("polydisperse", ROOT / "scenarios/polydisperse.toml", 300),

@@ -27,7 +27,7 @@ MAX_STEPS = 10**15
 MAX_COUNT = 10**7  # frames, energy rows
 MAX_BODIES = 10**9  # of one [[place]]; how many there is memory for is found out with the clumps at hand
 MAX_SPHERES = 10_000  # of one clump: the time that its union takes goes with their square
-MAX_YOUNG = 1e100  # Pa: the kernels work with squares
+LEAST_YOUNG, MAX_YOUNG = 1e-100, 1e100  # Pa: the kernels work with squares
 MAX_PACKING = 0.75  # the densest there is, of equal spheres, has 0.7405
 
 
@@ -94,6 +94,13 @@ def _above(bound: float, below: float = math.inf) -> Callable[[Any], float]:
 
 
 _positive = _above(0)
+
+
+def _modulus(value: Any) -> float:
+    number = _positive(value)
+    if not LEAST_YOUNG <= number <= MAX_YOUNG:
+        raise ValueError(f"must be between {LEAST_YOUNG} and {MAX_YOUNG}, got {_shown(value)}")
+    return number
 
 
 def _limit(value: Any) -> float:
@@ -277,7 +284,7 @@ class Domain(Table):
 
 
 class Material(Table):
-    young: Annotated[float, PlainValidator(_above(0, below=MAX_YOUNG))]  # Pa
+    young: Annotated[float, PlainValidator(_modulus)]  # Pa
     poisson: Annotated[float, PlainValidator(_above(-1, below=0.5))]
     density: Positive  # kg/m^3
 

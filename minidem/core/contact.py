@@ -27,9 +27,10 @@ def hertz(strength, overlap):
 
 # Contacts are collected in rows of `touch` and `pair` (see state.Team), CONTACTS at a time, and their forces found in vector
 # lanes. Rows of a fixed length in one array: that is one address for the processor to keep, and no row can be another. The
-# first four rows are a four for each contact: the way from the other centre, and the sum of the radii, negative; the sum is
-# the distance below which they touch. STRENGTH holds (4/3 E*)^2 R1 R2, which is strength times this reach.
-STRENGTH, FORCE, ENERGY = (index(row * CONTACTS) for row in (4, 5, 6))
+# first four rows are a four for each contact: the way from the other centre, and the reach, negative, which is the distance
+# below which they touch: the sum of the radii, if it is two spheres. The fifth is the strength times the reach, R* reach
+# being R1 R2 then; it becomes the force over the distance. The sixth is the energy.
+STRENGTH_REACH, FORCE, ENERGY = index(4 * CONTACTS), index(4 * CONTACTS), index(5 * CONTACTS)
 FIRST, SECOND, SLOT = (index(row * CONTACTS) for row in range(3))
 NEXT_TO_NOTHING = 1e-9  # radii: the direction from a wall must not vanish
 
@@ -43,11 +44,11 @@ def add_contacts(count, pair, touch, push, first_sphere, last_sphere, spheres_in
     for c in range(min(count, index(CONTACTS))):  # a bound that LLVM wants to know of, or it takes no lanes
         dx, dy, dz = touch[FOUR * c], touch[FOUR * c + ONE], touch[FOUR * c + TWO]
         reach = -touch[FOUR * c + THREE]
-        distance = math.sqrt(dx * dx + dy * dy + dz * dz)
+        distance = math.sqrt(max(dx * dx + dy * dy + dz * dz, 1e-300))  # from one centre to itself there is no direction
         overlap = reach - distance
         deep += overlap > suspect
         # With the strength times reach^2, all comes out times the reach: one quotient does for both.
-        force, energy = hertz(touch[STRENGTH + c] * reach, overlap)
+        force, energy = hertz(touch[STRENGTH_REACH + c] * reach, overlap)
         per_length = 1.0 / (reach * distance)
         touch[FORCE + c] = force * per_length
         # What a sphere of another block gets is for that block to find, and so is half of the energy.
@@ -71,7 +72,7 @@ def contact_forces(block, me, world):
     The limit for an overlap is in radii of the smaller sphere; whether it is passed is asked only for overlaps that are
     beyond the limit for the smallest sphere of all.
     """
-    bodies, walls, strength = world.bodies, world.walls, world.strength
+    bodies, walls, hardness = world.bodies, world.walls, world.hardness
     spheres, lists, team = world.spheres, world.close, world.team
     first, owner = spheres.first, spheres.owner
     material, place = spheres.material, spheres.place
@@ -94,10 +95,10 @@ def contact_forces(block, me, world):
         for p in range(at, until):
             i, j = subject[p], candidate[p]
             this, other = FOUR * index(i), FOUR * index(j)
-            strong = place[this + THREE]
             if j < spheres_in_all:
                 apart = difference(fourth_negated(four_at(place, this)), four_at(place, other))
-                strong *= strength[index(material[i]), index(material[j])] * place[other + THREE]
+                radii = place[this + THREE] * place[other + THREE]  # first: of a pair across blocks, both get the same
+                strength_reach = radii * hardness[index(material[i]), index(material[j])]
             else:  # from the wall up to the centre, wherever that is; the overlap is reach - away = radius - above
                 w = index(j - spheres_in_all)
                 x, y, z, radius = sphere(place, i)
@@ -105,11 +106,11 @@ def contact_forces(block, me, world):
                 away = max(abs(above), NEXT_TO_NOTHING * radius)
                 reach = radius - above + away
                 apart = four_of(away * normal[0, w], away * normal[1, w], away * normal[2, w], -reach)
-                strong *= strength[index(material[i]), index(walls.material[w])] * reach  # R* = R
+                strength_reach = radius * reach * hardness[index(material[i]), index(walls.material[w])]  # R* = R
             dx, dy, dz, reach = numbers_of(apart)
             # Written in any case, and kept if they touch: a branch that is hard to foresee would take longer.
             put_four(touch, FOUR * count, apart)
-            touch[STRENGTH + count] = strong
+            touch[STRENGTH_REACH + count] = strength_reach
             pair[FIRST + count], pair[SECOND + count] = i, j
             count += index(dx * dx + dy * dy + dz * dz < reach * reach)
         at = until

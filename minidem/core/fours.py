@@ -31,9 +31,15 @@ def _address(context, builder, kind, array, k):
     return builder.bitcast(builder.gep(data, [k]), _DOUBLES.as_pointer())
 
 
+def _is_row(array):
+    return array == types.Array(float64, 1, "C")
+
+
 @intrinsic
 def four_at(typing, array, k):
     """Entries k to k + 3 of an array."""
+    if not _is_row(array):
+        return None
 
     def generate(context, builder, signature, arguments):
         place = _address(context, builder, signature.args[0], *arguments)
@@ -45,6 +51,8 @@ def four_at(typing, array, k):
 @intrinsic
 def put_four(typing, array, k, four):
     """Into entries k to k + 3 of an array."""
+    if not _is_row(array):
+        return None
 
     def generate(context, builder, signature, arguments):
         array, k, four = arguments

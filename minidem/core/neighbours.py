@@ -104,7 +104,7 @@ def near_bodies(a, first, position, reach, skin, grid, near):
     size, counts, start = grid.size, grid.counts, grid.start
     member, first_cell = grid.member, grid.first_cell
     level_reach, origin = grid.level_reach, grid.origin
-    here, widest = column(position, a), reach[a] + skin
+    here = column(position, a)
     x, y, z = minus(here, (origin[0], origin[1], origin[2]))
     first, own = index(first), index(a - first)
     found = index(0)
@@ -120,7 +120,9 @@ def near_bodies(a, first, position, reach, skin, grid, near):
                     b = index(member[e])
                     # Written in any case, and kept if it is near: see contact.py.
                     near[found] = b
-                    is_near = squared_distance(here, column(position, b)) < square(widest + reach[b])
+                    is_near = squared_distance(here, column(position, b)) < square(
+                        reach[a] + reach[b] + skin
+                    )  # the same for b and a
                     found += index(is_near & (b - first > own))  # without a sign: it is huge for b < first
     sort(near, found)
     return found
@@ -202,7 +204,7 @@ def list_block(block, me, world, skin):
     count = 0
     for a in range(begin, end):
         middle, low, high = column(position, a), column(shapes.low, index(shape[a])), column(shapes.high, index(shape[a]))
-        rotation = matrix(attitude(orientation, index(a)))
+        rotation = matrix(attitude(orientation, a))
         # Bodies with spheres that come near the box of this one, and these spheres, with a box around those of a body.
         near_count, facing_count = 0, 0
         for k in range(near_bodies(a, begin, position, reach, skin, grid, near)):
@@ -219,7 +221,7 @@ def list_block(block, me, world, skin):
                     box_low = (min(box_low[0], x - r), min(box_low[1], y - r), min(box_low[2], z - r))
                     box_high = (max(box_high[0], x + r), max(box_high[1], y + r), max(box_high[2], z + r))
             if facing_count > start:
-                near[near_count], facing_first[near_count] = b, start
+                facing_first[near_count] = start
                 for c in range(3):
                     facing_box[near_count, c], facing_box[near_count, 3 + c] = box_low[c], box_high[c]
                 near_count += 1
@@ -297,7 +299,8 @@ def narrow(world, skin):
     lists, close, used = world.lists, world.close, world.team.used[0]
     place, spheres_in_all = world.spheres.place, world.spheres.owner.size
     begin, end = bodies_of(0, 1, bodies.shape.size)
-    place_listed(lists.wanted.size - 1, bodies, shapes, world.spheres, lists)
+    block = lists.wanted.size - 1  # 0: a literal would be another type, and compiled again
+    place_listed(block, bodies, shapes, world.spheres, lists)
     for s in range(spheres_in_all):
         used[s] = False
     count, listed_count = 0, 0

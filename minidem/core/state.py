@@ -111,13 +111,13 @@ class Team(NamedTuple):
     size: int
     sync: np.ndarray  # (16,) int64, of the barrier; see team.py
     flag: np.ndarray  # (threads, 8) int64, what each tells the others; a cache line each
-    push: np.ndarray  # (threads, 4 x spheres of a block, and more) force on each sphere, world, N, and nothing
+    push: np.ndarray  # (threads, 4 x spheres of a block, and more) force on each sphere, world, N, and a number without use
     pair: np.ndarray  # (threads, 3 x CONTACTS) uint32, spheres that touch; see contact.py
-    touch: np.ndarray  # (threads, 7 x CONTACTS) how they touch
+    touch: np.ndarray  # (threads, 6 x CONTACTS) how they touch
     step: np.ndarray  # (2,) int64, that the threads start from, and the last of the run
     limit: np.ndarray  # (5,) beyond which there is an alarm; see watching.py
     alarm: np.ndarray  # (threads, 8) of each thread, or zeros
-    used: np.ndarray  # (threads, spheres of a block) bool, is a candidate of another
+    used: np.ndarray  # (threads, spheres of a block) bool, has a candidate or is one
     near: np.ndarray  # (threads, n) uint32, bodies near one body
     near_wall: np.ndarray  # (threads, w) uint32, and walls
     facing: np.ndarray  # (threads, s) uint32, spheres of these that are near it
@@ -131,7 +131,7 @@ class World(NamedTuple):
     bodies: Bodies
     shapes: Shapes
     walls: Walls
-    strength: np.ndarray  # (m, m) (4/3 E*)^2 of each pair of materials, Pa^2
+    hardness: np.ndarray  # (m, m) (4/3 E*)^2 of each pair of materials, Pa^2
     spheres: Spheres
     grid: Grid
     lists: Lists

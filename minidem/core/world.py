@@ -59,9 +59,9 @@ def make_world(bodies, shapes, walls, modulus, threads=1, skin=0.0):
         sync=np.zeros(16, np.int64),
         flag=np.zeros((threads, 8), np.int64),
         # What is not touched takes no memory.
-        push=aligned(threads, 4 * in_block.max() + 4),  # the last is for spheres of other blocks and for walls
+        push=aligned(threads, 4 * in_block.max() + 4),  # one more, for what other blocks and walls would get
         pair=np.empty((threads, 3 * CONTACTS), np.uint32),
-        touch=aligned(threads, 7 * CONTACTS),
+        touch=aligned(threads, 6 * CONTACTS),
         step=np.zeros(2, np.int64),
         limit=np.array([np.inf, np.inf, np.inf, 0.0, 0.0]),
         alarm=np.zeros((threads, 8)),
@@ -74,8 +74,8 @@ def make_world(bodies, shapes, walls, modulus, threads=1, skin=0.0):
     )
     material = shapes.material[bodies.shape].astype(np.uint16)[owner]
     spheres = Spheres(first, owner, material, place)
-    strength = (4.0 / 3.0 * modulus) ** 2
-    world = World(bodies, shapes, walls, strength, spheres, grid_for(bodies.reach), lists, close, team)
+    hardness = (4.0 / 3.0 * modulus) ** 2
+    world = World(bodies, shapes, walls, hardness, spheres, grid_for(bodies.reach), lists, close, team)
     make_room(world)
     return world
 

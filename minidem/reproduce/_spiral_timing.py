@@ -59,7 +59,8 @@ def stepper(integrator: str, normalised: bool | None = None) -> Callable[[int, i
     """
     scheme = SCHEMES[integrator]
     parts = vars(import_module(scheme.module))
-    stages = list(parts.get("stages") or (parts["advance"],))
+    advance = parts.get("stages") or parts["advance"]
+    stages = list(advance) if isinstance(advance, tuple) else [advance]
     if normalised is False and scheme.normalises:
         stages[-1] = without_normalisation(stages[-1])
     if normalised is True and not scheme.normalises:
