@@ -18,7 +18,8 @@ from .team import any_says, barrier, bodies_of, share
 # younger ones are made more often.
 STEPS_PER_LIST = 100
 STEPS_PER_CLOSE_LIST = 15
-SMALLEST_SKIN, LARGEST_SKIN = 0.02, 0.35  # in mean bounding radii; for close lists in half skins of the others
+SMALLEST_SKIN, LARGEST_SKIN = 0.02, 0.5  # in mean bounding radii; for close lists in half skins of the others
+LARGEST_OF_MANY = 0.35  # the same for many blocks, which have no close lists: every candidate is looked at in every step
 OUTSIDE = 50  # of the sample of coordinates that tells where the bodies are, one in so many, at each end, may be an outlier
 FEW = 64  # bodies that need no cells
 
@@ -345,6 +346,8 @@ def renew_lists(me, world):
         for reach in bodies.reach:
             mean_reach += reach / bodies.reach.size
         skin = next_skin(lists.skin[0], lists.age[0], STEPS_PER_LIST, mean_reach)
+        if not single:
+            skin = min(skin, LARGEST_OF_MANY * mean_reach)
         barrier(world.team)
         if not find_candidates(me, world, skin):
             return False
