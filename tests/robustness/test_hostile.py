@@ -343,4 +343,4 @@ def test_no_module_can_run_what_it_reads():
             }
     assert found == {("compiling.py", "exec")}
     source = (PACKAGE / "core/compiling.py").read_text()
-    assert source.count("exec(compile(_LOOP, __file__") == 1 and source.count("_LOOP = ") == 1
+    assert source.count("exec(compile(source, __file__") == 1 and source.count("_LOOP = ") == source.count("_PASS = ") == 1
