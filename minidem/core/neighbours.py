@@ -121,9 +121,7 @@ def near_bodies(a, first, position, reach, skin, grid, near):
                     b = index(member[e])
                     # Written in any case, and kept if it is near: see contact.py.
                     near[found] = b
-                    is_near = squared_distance(here, column(position, b)) < square(
-                        reach[a] + reach[b] + skin
-                    )  # the same for b and a
+                    is_near = squared_distance(here, column(position, b)) < square(reach[a] + reach[b] + skin)
                     found += index(is_near & (b - first > own))  # without a sign: it is huge for b < first
     sort(near, found)
     return found
