@@ -9,7 +9,7 @@ from .report import short
 from .scenes import Scene, scenario_of
 
 if TYPE_CHECKING:
-    from minidem.simulation import Simulation
+    from minidem.running.simulation import Simulation
 
 HEAD = ["scene", "us a step", "with guards", "ratio"]
 LEAST = 0.1  # s of processor time for one timing
@@ -17,8 +17,8 @@ LEAST = 0.1  # s of processor time for one timing
 
 def lines(scenes: list[Scene], repeats: int, say: Callable[[str], None]) -> list[list[str]]:
     """Lines of HEAD. The ratio is the median of those of timings that follow each other."""
-    from minidem.model import build_model
-    from minidem.simulation import Simulation
+    from minidem.model.building import build_model
+    from minidem.running.simulation import Simulation
 
     rows = []
     for scene in scenes:

@@ -15,9 +15,9 @@ HEAD = ["integrator", "us a step", "times spiral"]
 
 def lines(scene: Scene, repeats: int, steps: int, say: Callable[[str], None]) -> list[list[str]]:
     """Lines of HEAD for every integrator that can run scenarios, fastest first; `steps` are timed after those to warm up."""
-    from minidem.core.rotation.registry import SCHEMES
-    from minidem.model import build_model
-    from minidem.simulation import Simulation
+    from minidem.engine.rotation.registry import SCHEMES
+    from minidem.model.building import build_model
+    from minidem.running.simulation import Simulation
 
     model = build_model(scenario_of(scene), scene.path.name)
     names = [name for name, scheme in SCHEMES.items() if scheme.torque_evaluations == 1]

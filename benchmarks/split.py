@@ -81,10 +81,10 @@ def _loops() -> tuple[Callable[..., Any], ...]:
     """In compiled code: a call from Python costs more than a step of a small scene."""
     from numba import njit
 
-    from minidem.core.contact import contact_forces
-    from minidem.core.neighbours import find_candidates, narrow, place_listed, travelled
-    from minidem.core.step import kick_and_drift
-    from minidem.core.team import bodies_of
+    from minidem.engine.contact.finding import contact_forces
+    from minidem.engine.search.lists import find_candidates, narrow, place_listed, travelled
+    from minidem.engine.step import kick_and_drift
+    from minidem.engine.threads import bodies_of
 
     loop = njit(error_model="numpy", _nrt=False)  # as the engine's own kernels
 
@@ -133,7 +133,7 @@ def _loops() -> tuple[Callable[..., Any], ...]:
 
 def _apart(simulation: Any, lists_anew: Callable[..., bool], skin: float) -> Any:
     """A copy of the world that the whole steps do not move, for one thread, with lists of the same skin."""
-    from minidem.core.world import make_room, make_world
+    from minidem.engine.world import make_room, make_world
 
     bodies, model = type(simulation.bodies)(*(values.copy() for values in simulation.bodies)), simulation.model
     copy = make_world(bodies, model.shapes, model.walls, model.modulus, 1, skin)

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from minidem import quaternions
-from minidem.scenario import parse
-from minidem.simulation import Simulation, prepared
+from minidem.running.simulation import Simulation, prepared
+from minidem.scenario.tables import parse
 
 from .protocol import memory_mb, serve
 from .scenes import scenario_of, scene_of
@@ -33,7 +33,7 @@ def sphere_centres(world: Any, which: Any) -> Any:
 def contacts(simulation: Simulation) -> dict[str, int | None]:
     """Sphere pairs and sphere-wall pairs that overlap now, and those on the lists of candidates, each counted once."""
     try:
-        from minidem.core.world import candidate_pairs
+        from minidem.engine.world import candidate_pairs
 
         world = simulation._world  # the engine's own lists, of which nothing is promised
         radius = world.spheres.place[3::4]

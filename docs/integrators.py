@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import minidem
-from minidem.core.rotation.registry import SCHEMES
+from minidem.engine.rotation.registry import SCHEMES
 
 DOCS = Path(__file__).parent
 RODS = DOCS / "results" / "rods.csv"

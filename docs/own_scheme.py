@@ -10,8 +10,8 @@ energy of colliding rods drifts by per cents. A leapfrog would keep omega half a
 from pathlib import Path
 
 import minidem
-from minidem.core.quaternion import turned
-from minidem.core.rotation.euler import acceleration, kicked
+from minidem.engine.quaternion import turned
+from minidem.engine.rotation.euler import acceleration, kicked
 from minidem.rotor import run
 
 

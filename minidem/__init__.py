@@ -3,24 +3,24 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .core.rotation.registry import register
+    from .engine.rotation.registry import register
     from .errors import InputError, ScenarioError
-    from .scenario import Scenario, load
-    from .simulation import Result, Simulation, resume, run
-    from .trajectory import Trajectory
+    from .files.trajectory import Trajectory
+    from .running.simulation import Result, Simulation, resume, run
+    from .scenario.tables import Scenario, load
 
 # Where each public name lives; imported when first asked for, so that `minidem --help` need not load numba.
 _HOMES = {
     "InputError": "errors",
     "ScenarioError": "errors",
-    "Scenario": "scenario",
-    "load": "scenario",
-    "Result": "simulation",
-    "Simulation": "simulation",
-    "register": "core.rotation.registry",
-    "resume": "simulation",
-    "run": "simulation",
-    "Trajectory": "trajectory",
+    "Scenario": "scenario.tables",
+    "load": "scenario.tables",
+    "Result": "running.simulation",
+    "Simulation": "running.simulation",
+    "register": "engine.rotation.registry",
+    "resume": "running.simulation",
+    "run": "running.simulation",
+    "Trajectory": "files.trajectory",
 }
 __all__ = [
     "InputError",

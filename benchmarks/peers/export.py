@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from minidem import Scenario, quaternions
-from minidem.model import build_model
+from minidem.model.building import build_model
 
 Array = NDArray[np.float64]
 

@@ -8,10 +8,11 @@ from importlib import import_module
 from pathlib import Path
 
 from ..errors import InputError, unknown_name
-from ._studies import Studies
 from .outcome import Outcome
+from .studies import Studies
 
 STUDIES = ("spiral-fig7", "spiral-cost", "rods-fig2")  # targets that run studies
+FOLDERS = {"rods-fig2": "powders.rods_fig2", "fincham": "spiral.fincham"}  # of targets not named after their paper
 TARGETS = (
     *(f"spiral-{part}" for part in ("fig1", "fig2", "fig3", "fig4", "table2", "fig5", "fig-a8", "fig-a9")),
     *STUDIES,
@@ -23,7 +24,7 @@ TARGETS = (
 
 
 def _module(target: str):  # type: ignore[no-untyped-def]
-    return import_module(f"{__name__}.{target.replace('-', '_')}")
+    return import_module(f"{__name__}.{FOLDERS.get(target) or target.replace('-', '.', 1)}".replace("-", "_"))
 
 
 def title_of(target: str) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from ..errors import WriteError
-from ..figures import saved
+from ..views.figures import saved
 
 
 @dataclass(frozen=True)

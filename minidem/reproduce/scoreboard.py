@@ -7,14 +7,14 @@ import numpy as np
 from matplotlib.colors import TwoSlopeNorm
 from matplotlib.figure import Figure
 
-from ..core.rotation.registry import SCHEMES
+from ..engine.rotation.registry import SCHEMES
 from ..rotor.bench import integrated
 from ..rotor.cases import CASES, Case
 from ..rotor.motion import Motion
-from ._spiral_ladder import SPANS, ladder
-from ._spiral_timing import BODIES, interleaved, many_bodies_stepper, middle
 from .outcome import Comparison, Outcome
-from .spiral_table2 import PUBLISHED
+from .spiral.ladder import SPANS, ladder
+from .spiral.table2 import PUBLISHED
+from .spiral.timing import BODIES, interleaved, many_bodies_stepper, middle
 
 TITLE = "Scoreboard: every integrator in every case"
 TARGET = 1e-5

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from ..core.compiling import internal, kernel
-from ..core.rotation.loading import rotation
-from ..core.rotation.registry import SCHEMES
-from ..core.state import inertia_rows
+from ..engine.compile.compiling import internal, kernel
+from ..engine.rotation.loading import rotation
+from ..engine.rotation.registry import SCHEMES
+from ..engine.state import inertia_rows
 from ..errors import InputError, unknown_name
 from .cases import CASES, Case
 from .motion import Motion

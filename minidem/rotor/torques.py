@@ -9,8 +9,8 @@ from functools import cache
 
 from numba import cfunc, float64, types
 
-from ..core.compiling import ROWS, internal, kernel
-from ..core.quaternion import matrix, to_body
+from ..engine.compile.compiling import ROWS, internal, kernel
+from ..engine.quaternion import matrix, to_body
 
 _signature = types.void(float64, float64, ROWS, ROWS, ROWS)
 

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..clump import make_clump, union_moments
 from ..errors import InputError
+from .clump import make_clump, union_moments
 from .mesh import Mesh, read_mesh
 
 Array = NDArray[np.float64]
@@ -40,7 +40,7 @@ def fit_clump(mesh: Mesh, spheres: int = 100, min_radius: float = 0.0, target_er
     the part `target_error` of the volume."""
     from scipy.optimize import brentq
 
-    from ..core.covering import greedy_cover
+    from .covering import greedy_cover
 
     volume, centre, second = mesh.moments()
     inside, origin, edge = voxelised(mesh, (volume / VOXELS) ** (1 / 3))
@@ -158,7 +158,7 @@ def fitted_file(
     overwrite: bool,
 ) -> dict[str, Any]:
     """Fit the mesh of a file, write the spheres and a picture of both, and report what they are worth."""
-    from ..render import draw_side_by_side
+    from ..views.scene import draw_side_by_side
 
     read = read_mesh(source)
     out = out or source.with_suffix(".csv")

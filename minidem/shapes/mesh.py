@@ -252,7 +252,7 @@ def inward(mesh: Mesh) -> str:
 
 
 def self_intersections(mesh: Mesh) -> str:
-    from ..core.meshes import crossing_triangles
+    from .crossings import crossing_triangles
 
     crossing = crossing_triangles(mesh.triangles, mesh.faces)
     if len(crossing) == 0:

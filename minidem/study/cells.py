@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError, WriteError
-from ..scenario import Scenario
+from ..scenario.tables import Scenario
 from .plan import Cell, changed
 from .records import Record
 
@@ -30,9 +30,9 @@ class Job:
 
 def run_cell(job: Job, cell: Cell) -> Record:
     """Its record, whatever happens to the run; WriteError if that cannot be kept."""
-    from ..recorder import now
-    from ..scenario import parse
-    from ..simulation import run
+    from ..running.recorder import now
+    from ..running.simulation import run
+    from ..scenario.tables import parse
 
     record: Record = {"cell": cell.number, "status": "failed", "reason": "", "host": platform.node()}
     try:
@@ -63,7 +63,7 @@ def run_cell(job: Job, cell: Cell) -> Record:
 
 def load_kernels(scenario: Scenario, source: str) -> None:
     """One after the other where a process runs several cells at once, as Dask workers with several threads do."""
-    from ..simulation import compiled_mark, prepared
+    from ..running.simulation import compiled_mark, prepared
 
     kernels = str(compiled_mark(scenario))
     with LOADING:

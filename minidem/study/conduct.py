@@ -135,7 +135,7 @@ def part_of(cells: list[Cell], work: dict[int, float], part: tuple[int, int] | N
 
 def estimate(study: Study, cells: list[Cell], workers: int) -> dict[str, Any]:
     """How long the cells would take, from a few steps of each kind; cells that differ in the seed alone are of one kind."""
-    from ..simulation import prepared
+    from ..running.simulation import prepared
 
     kinds: dict[str, tuple[float, float]] = {}  # us a step, s of set-up
     rows = []

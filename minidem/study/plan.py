@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError, ScenarioError, nearest
-from ..scenario import ClumpSpec, Scenario, parse, read_text
+from ..scenario.tables import ClumpSpec, Scenario, parse, read_text
 
 SHORT = {"dt": "time.dt", "integrator": "integrator.rotation"}  # what studies are mostly about goes by short names
 KEYS = ("schema", "name", "scenario", "keep", "set", "axes", "cell")

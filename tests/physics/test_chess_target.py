@@ -1,7 +1,8 @@
 """SPIRAL paper, Fig. 7, cut down to one step and two seeds."""
 
-from minidem.reproduce import reproduced, spiral_fig7
-from minidem.reproduce._studies import Studies
+from minidem.reproduce import reproduced
+from minidem.reproduce.spiral import fig7 as spiral_fig7
+from minidem.reproduce.studies import Studies
 
 
 def test_energy_of_the_chess_box(tmp_path, monkeypatch):

@@ -6,7 +6,7 @@ from scenes import SCENARIOS, followed, simulated, slope, two_rods
 
 import minidem
 from minidem import quaternions
-from minidem.core.rotation.registry import SCHEMES
+from minidem.engine.rotation.registry import SCHEMES
 
 USABLE = [name for name, row in SCHEMES.items() if row.torque_evaluations == 1]
 LATE = ("spiral-sync", "pcdm", "buss", "johnson", "direct-euler", "pfc4")  # take the torque of the step's beginning

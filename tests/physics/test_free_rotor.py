@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from numba import njit
 
-from minidem.core.rotation.free_rotor import advance_spinning, advance_tumbling, on_step, start
-from minidem.core.rotation.registry import SCHEMES
-from minidem.core.state import inertia_rows
+from minidem.engine.rotation.free_rotor import advance_spinning, advance_tumbling, on_step, start
+from minidem.engine.rotation.registry import SCHEMES
+from minidem.engine.state import inertia_rows
 
 Extended = np.longdouble
 pytestmark = pytest.mark.skipif(np.finfo(Extended).eps > 1e-18, reason="the reference needs a longer float than double")

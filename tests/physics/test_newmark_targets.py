@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from minidem.reproduce import TARGETS, reproduced
-from minidem.reproduce._newmark import ATTITUDE, MOMENTUM, converge, shift
-from minidem.reproduce._newmark_free import increment, motions
-from minidem.reproduce._newmark_toss import energy_change, momentum_change
-from minidem.reproduce.newmark_fig8 import relative_error
-from minidem.reproduce.seelen_fig3 import errors, order
+from minidem.reproduce.newmark.common import ATTITUDE, MOMENTUM, converge, shift
+from minidem.reproduce.newmark.fig8 import relative_error
+from minidem.reproduce.newmark.free import increment, motions
+from minidem.reproduce.newmark.toss import energy_change, momentum_change
+from minidem.reproduce.seelen.fig3 import errors, order
 from minidem.rotor.bench import integrated
 from minidem.rotor.cases import CASES
 

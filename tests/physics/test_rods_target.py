@@ -3,7 +3,7 @@
 import pytest
 
 from minidem.reproduce import reproduced
-from minidem.reproduce._studies import Studies
+from minidem.reproduce.studies import Studies
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import numpy as np
 import oracle
 import pytest
 
-from minidem.core.rotation.registry import SCHEMES
+from minidem.engine.rotation.registry import SCHEMES
 from minidem.rotor import bench, torques
 from minidem.rotor.cases import CASES, one_body
 

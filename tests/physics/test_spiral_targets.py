@@ -4,11 +4,11 @@ import math
 
 import pytest
 
-from minidem.core.rotation.registry import SCHEMES
+from minidem.engine.rotation.registry import SCHEMES
 from minidem.reproduce import reproduced
-from minidem.reproduce._spiral_ladder import SPANS, ladder
 from minidem.reproduce.scoreboard import reference_of
-from minidem.reproduce.spiral_table2 import PUBLISHED, TARGET_ERRORS, steps
+from minidem.reproduce.spiral.ladder import SPANS, ladder
+from minidem.reproduce.spiral.table2 import PUBLISHED, TARGET_ERRORS, steps
 from minidem.rotor.cases import CASES
 
 

@@ -5,7 +5,7 @@ import pytest
 from scenes import CLUMPS, scene, simulated
 
 from minidem import quaternions
-from minidem.model import build_model
+from minidem.model.building import build_model
 
 NAMES = ("position", "velocity", "orientation", "angular_velocity")
 MIRROR = np.array([-1.0, 1.0, 1.0])

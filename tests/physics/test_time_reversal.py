@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scenes import scene, simulated
 
-from minidem.core.rotation.registry import SCHEMES
+from minidem.engine.rotation.registry import SCHEMES
 
 REVERSIBLE = ("newmark-body", "newmark-spatial", "no-squish", "free-rotor")
 NEARLY = ("svanberg", "constraint-force")  # would be if they iterated to the end

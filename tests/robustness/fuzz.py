@@ -22,7 +22,7 @@ import tempfile
 import warnings
 from pathlib import Path
 
-sys.path.append(str(Path(__file__).parents[1]))  # where command.py is, if this is called by itself
+sys.path.append(str(Path(__file__).parents[1] / "helpers"))  # for a direct call, without pytest
 
 from command import BOX
 from runs import scene
@@ -159,12 +159,12 @@ def scenario(rng, number, samples, directory):
         packed = BOX.replace("count = 4", "packing_fraction = 0.3")
         base = rng.choice([BOX, BOX, BOX, packed, *samples_of(samples / "scenarios")])
         path.write_bytes(damaged_text(rng, base))
-    from minidem.scenario import load, parse
+    from minidem.scenario.tables import load, parse
 
     read = load(path)
     assert parse(read.to_toml(), "fuzz.toml") == read, "reads back different"
     if small(read):
-        from minidem.model import build_model
+        from minidem.model.building import build_model
 
         build_model(read, path.name)
 
@@ -206,8 +206,8 @@ def clump(rng, number, samples, directory):
     text = (samples / rng.choice(("rod.csv", "fitted.csv"))).read_text()
     numbers = [*NUMBERS, "", "x", "1,2", "1e", "--1", "٣", "1.0.0"]
     path.write_bytes(damaged_bytes(rng, text.encode()) if rng.random() < 0.3 else damaged_text(rng, text, numbers))
-    from minidem.clump import make_clump, read_mesh_moments, read_spheres
     from minidem.errors import InputError
+    from minidem.shapes.clump import make_clump, read_mesh_moments, read_spheres
 
     if "mesh" in text:
         with contextlib.suppress(InputError):
@@ -252,7 +252,7 @@ def trajectory(rng, number, samples, directory):
 
 def read_run(rng, directory, path, number):
     """All that there is to read of a run; of some a picture or another format, too."""
-    from minidem.trajectory import FRAME, Trajectory
+    from minidem.files.trajectory import FRAME, Trajectory
 
     with Trajectory(path) as run:
         assert run.step.dtype.kind == "i" and run.time.dtype.kind == "f"
@@ -265,12 +265,12 @@ def read_run(rng, directory, path, number):
             centres, radii, body = run.spheres(rng.randrange(frames))
             assert len(centres) == len(radii) == len(body)
     if number % 40 == 0:
-        from minidem.export import FORMATS, export_run
+        from minidem.views.export.writing import FORMATS, export_run
 
         name = rng.choice(sorted(FORMATS))
         export_run(path.parent, directory / "out/x", name, what=rng.choice(("spheres", "bodies")))
     if number % 200 == 99:
-        from minidem.plots import runs_plot, write
+        from minidem.views.plots import runs_plot, write
 
         write(runs_plot([path.parent]), directory / "out" / "plot")
 
@@ -358,10 +358,10 @@ def manifest(rng, number, samples, directory):
     if rng.random() < 0.1:
         (run / "resolved.toml").write_bytes(damaged_text(rng, (run / "resolved.toml").read_text()))
     from minidem.errors import InputError
-    from minidem.export import why_unfinished
-    from minidem.plots import read_run
-    from minidem.recorder import claimed_directory
-    from minidem.trajectory import Trajectory
+    from minidem.files.trajectory import Trajectory
+    from minidem.running.recorder import claimed_directory
+    from minidem.views.export.writing import why_unfinished
+    from minidem.views.plots import read_run
 
     with Trajectory(run) as read:
         why_unfinished(run, read)
@@ -369,7 +369,7 @@ def manifest(rng, number, samples, directory):
     with contextlib.suppress(InputError):
         claimed_directory(run, True)
     if number % 50 == 0:
-        from minidem.report import run_report
+        from minidem.views.report.page import run_report
 
         run_report(run, directory / "out", still=False)
 
@@ -431,7 +431,7 @@ def go_on(rng, run):
 def unlocked(run):
     """Whether it can be tried again."""
     from minidem.errors import InputError
-    from minidem.recorder import locked
+    from minidem.running.recorder import locked
 
     with contextlib.suppress(InputError):
         return os.close(locked(run)) is None
@@ -470,7 +470,7 @@ def forge(rng, path, directory):
     import numpy as np
 
     from minidem.errors import InputError
-    from minidem.scenario import parse
+    from minidem.scenario.tables import parse
 
     with h5py.File(path, "r+") as file:
         how = rng.randrange(4)
@@ -506,7 +506,7 @@ def forge(rng, path, directory):
 
 def seal(path):
     """As if it had been written like that."""
-    from minidem.checkpoint import head_of
+    from minidem.files.checkpoint import head_of
 
     with open(path, "r+b") as raw:
         head = head_of(raw)
@@ -526,7 +526,7 @@ def make_samples(samples):
     import pyvista
 
     import minidem
-    from minidem.scenario import parse
+    from minidem.scenario.tables import parse
 
     shutil.copytree(SCENARIOS, samples / "scenarios")
     rows = "x,y,z,r\n-0.03,0,0,0.02\n# middle\n0 0 0 0.02\n0.03;0;0;0.02\n"

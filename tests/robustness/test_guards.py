@@ -10,10 +10,11 @@ import pytest
 from runs import scene
 
 import minidem
-from minidem import InputError, resume, run, simulation
-from minidem.checkpoint import read_checkpoint, write_checkpoint
-from minidem.core.watching import INSPECT_EVERY
-from minidem.scenario import parse
+from minidem import InputError, resume, run
+from minidem.engine.watching import INSPECT_EVERY
+from minidem.files.checkpoint import read_checkpoint, write_checkpoint
+from minidem.running import simulation
+from minidem.scenario.tables import parse
 
 BALL = """\
 name = "ball"

@@ -17,13 +17,13 @@ from command import BOX, in_a_shell
 
 import minidem
 from minidem import machine
-from minidem.clump import read_spheres
 from minidem.errors import InputError
-from minidem.model import build_model
-from minidem.recorder import Recorder
-from minidem.scenario import MAX_SPHERES, load
+from minidem.files.trajectory import HEAP, Trajectory, manifest_of, writer_of
+from minidem.model.building import build_model
+from minidem.running.recorder import Recorder
+from minidem.scenario.tables import MAX_SPHERES, load, parse
+from minidem.shapes.clump import read_spheres
 from minidem.shapes.mesh import read_mesh
-from minidem.trajectory import HEAP, Trajectory, manifest_of, writer_of
 
 PACKAGE = Path(minidem.__file__).parent
 
@@ -210,7 +210,7 @@ def test_manifests_of_no_process(tmp_path, pid):
 def whole(tmp_path_factory):
     """A good run."""
     directory = tmp_path_factory.mktemp("whole")
-    minidem.run(minidem.scenario.parse(BOX), directory / "run").trajectory.close()
+    minidem.run(parse(BOX), directory / "run").trajectory.close()
     return directory / "run/trajectory.h5"
 
 
@@ -326,7 +326,7 @@ def test_objects_are_no_code(whole, tmp_path, where):
 
 
 def test_no_module_can_run_what_it_reads():
-    """exec in core/compiling.py is the one exception: of a constant of its own."""
+    """exec in engine/compile is the one exception: of a constant of its own."""
     found = set()
     for path in PACKAGE.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
@@ -342,5 +342,5 @@ def test_no_module_can_run_what_it_reads():
                 (path.name, name) for name in names if name.split(".")[0] in bad or name in bad | {"allow_pickle", "shell"}
             }
     assert found == {("compiling.py", "exec")}
-    source = (PACKAGE / "core/compiling.py").read_text()
+    source = (PACKAGE / "engine/compile/compiling.py").read_text()
     assert source.count("exec(compile(source, __file__") == 1 and source.count("_LOOP = ") == source.count("_PASS = ") == 1

@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 from runs import CLUMPS, assert_same, scene
 
-from minidem import InputError, resume, run, simulation
-from minidem.checkpoint import read_checkpoint, write_checkpoint
-from minidem.core.rotation.registry import SCHEMES
+from minidem import InputError, resume, run
+from minidem.engine.rotation.registry import SCHEMES
+from minidem.files.checkpoint import read_checkpoint, write_checkpoint
+from minidem.running import simulation
 
 SINGLE = [name for name, scheme in SCHEMES.items() if scheme.torque_evaluations == 1]
 
@@ -194,7 +195,7 @@ def test_changed_clump_file(tmp_path):
 
 def test_other_version(stopped, monkeypatch):
     """Refused, with what differs; --force goes on."""
-    monkeypatch.setattr("minidem.checkpoint.version", lambda name: "9.9")
+    monkeypatch.setattr("minidem.files.checkpoint.version", lambda name: "9.9")
     with pytest.raises(InputError, match=r"minidem: was [\d.]+, is 9.9"):
         resume(stopped)
     assert resume(stopped, force=True).summary["status"] == "ok"

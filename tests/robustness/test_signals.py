@@ -153,7 +153,8 @@ def test_what_was_recorded_is_the_beginning_of_the_whole(stopped):
 # The command line with a set-up that takes until the file "go" appears: long enough to send two signals, on any machine.
 SLOW = """
 import pathlib, time
-from minidem import cli, simulation
+from minidem import cli
+from minidem.running import simulation
 
 build = simulation.build_model
 

@@ -1,0 +1,5 @@
+"""`python -m minidem`"""
+
+from .cli import main
+
+main()

@@ -1,0 +1,5 @@
+"""`python -m minidem.cli`"""
+
+from . import main
+
+main()

@@ -1,0 +1,26 @@
+"""Fincham's leapfrog as YADE has it and as the SPIRAL paper tested it.
+
+Like `fincham`, but L(n+1/2) is turned into the body frame by the matrix of time n instead of n+1/2:
+
+    omega(n+1/2) = A(q(n)) L(n+1/2) / I,   q(n+1) = q(n) + dt dq/dt(q(n+1/2), omega(n+1/2))
+
+which costs an order. del Valle et al., Comput. Phys. Commun. 297, 109077 (2024), App. B.3, Eq. B.4-B.6. `spin` is L
+(J s, world frame).
+"""
+
+from ..compile.compiling import fused
+from ..quaternion import moved, rate_of, unit
+from . import fincham
+from .momentum import omega_of, pushed
+
+start = fincham.start
+on_step = fincham.on_step
+
+
+@fused
+def advance(q, momentum, torque, inertia, dt):
+    omega = omega_of(q, pushed(q, momentum, torque, 0.5 * dt), inertia)
+    momentum = pushed(q, momentum, torque, dt)
+    middle = moved(q, rate_of(q, omega), 0.5 * dt)
+    omega = omega_of(q, momentum, inertia)
+    return unit(moved(q, rate_of(middle, omega), dt)), momentum

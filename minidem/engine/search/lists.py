@@ -1,0 +1,397 @@
+"""Which spheres may touch: bodies near each other first, then the spheres of near bodies.
+
+Bodies of similar size share a grid of cells, so that large bodies among small ones cost no more than the cells they cover
+(as in the hierarchy of Ogarko and Luding, Comput. Phys. Commun. 183, 931, 2012). A body looks at the cells of each grid that
+its bounding sphere reaches. The grids cover the middle of the system; bodies beyond are counted to the outermost cells,
+so bodies may fly any distance away: what is near in space is near in cells, too.
+"""
+
+import math
+
+from ..compile.compiling import inlined, internal, kernel
+from ..geometry import ONE, column, height, index, minus, outside, set_centre, sphere, square, squared_distance
+from ..quaternion import attitude, carried, matrix, squared_difference, turned_back
+from ..state import BLOCK
+from ..threads import any_says, barrier, bodies_of, share
+
+# Lists are made so as to last about this many steps: older lists have more candidates to go through,
+# younger ones are made more often.
+STEPS_PER_LIST = 100
+STEPS_PER_CLOSE_LIST = 15
+SMALLEST_SKIN, LARGEST_SKIN = 0.02, 0.5  # in mean bounding radii; for close lists in half skins of the others
+LARGEST_OF_MANY = 0.35  # the same for many blocks, which have no close lists: every candidate is looked at in every step
+OUTSIDE = 50  # of the sample of coordinates that tells where the bodies are, one in so many, at each end, may be an outlier
+FEW = 64  # bodies that need no cells
+
+
+@internal
+def sort(values, count):
+    """The first `count` values in ascending order (Shell, Commun. ACM 2, 30, 1959)."""
+    step = 1
+    while 3 * step < count:
+        step = 3 * step + 1
+    while step > 0:
+        for k in range(step, count):
+            value, p = values[k], k
+            while p >= step and values[p - step] > value:
+                values[p] = values[p - step]
+                p -= step
+            values[p] = value
+        step //= 3
+
+
+@internal
+def most_between(values, sample):
+    """Bounds of most of the values, without those far off."""
+    count = min(values.size, sample.size)
+    for k in range(count):
+        sample[k] = values[k * values.size // count]
+    sort(sample, count)
+    low, high = sample[count // OUTSIDE], sample[count - 1 - count // OUTSIDE]
+    margin = 1.5 / OUTSIDE * (high - low)  # for evenly spread bodies: the ends of the box
+    return low - margin, high + margin
+
+
+@inlined
+def cell(x, size, count):
+    """Along one axis, from the corner of the first; the first of those that are there, also for a NaN, or the last."""
+    c = x / size
+    return 0 if not c > 0.0 else int(c) if c < count else count - 1
+
+
+@internal
+def fill_grid(position, skin, grid):
+    """Sort the bodies into cells."""
+    level, size, counts = grid.level, grid.size, grid.counts
+    first, start, slot = grid.first_cell, grid.start, grid.slot
+    member, origin, level_reach = grid.member, grid.origin, grid.level_reach
+    extent = grid.extent
+    n = level.size
+    for c in range(3):
+        low, high = most_between(position[c], grid.sample) if n > FEW else (0.0, 0.0)
+        origin[c] = low
+        extent[c] = min(high - low, 1e300) if high > low else 0.0
+    for g in range(size.size):
+        size[g] = max(2.0 * level_reach[g] + skin, 1e-300)
+        room, cells = float(first[g + 1] - first[g]), math.inf
+        while cells > room:
+            cells = (extent[0] / size[g] + 1.0) * (extent[1] / size[g] + 1.0) * (extent[2] / size[g] + 1.0)
+            if cells > room:
+                size[g] *= max(1.01, min((cells / room) ** 0.33, 1e100))
+        for c in range(3):
+            counts[g, c] = int(extent[c] / size[g]) + 1
+
+    for s in range(start.size):
+        start[s] = 0
+    for b in range(n):
+        g = level[b]
+        x, y, z = position[0, b] - origin[0], position[1, b] - origin[1], position[2, b] - origin[2]
+        along, line = cell(x, size[g], counts[g, 0]), cell(y, size[g], counts[g, 1])
+        slot[b] = first[g] + along + counts[g, 0] * (line + counts[g, 1] * cell(z, size[g], counts[g, 2]))
+        start[slot[b]] += 1
+    total = 0
+    for s in range(start.size):  # the end of each cell
+        total += start[s]
+        start[s] = total
+    for b in range(n - 1, -1, -1):  # from the back: bodies of a cell in ascending order, and then `start` is its start
+        start[slot[b]] -= 1
+        member[start[slot[b]]] = b
+
+
+@internal
+def near_bodies(a, first, position, reach, skin, grid, near):
+    """Bodies whose bounding spheres are closer to that of `a` than the skin, in ascending order, without those from `first`
+    to `a`. They are written to `near`; returns their number."""
+    size, counts, start = grid.size, grid.counts, grid.start
+    member, first_cell = grid.member, grid.first_cell
+    level_reach, origin = grid.level_reach, grid.origin
+    here = column(position, a)
+    x, y, z = minus(here, (origin[0], origin[1], origin[2]))
+    first, own = index(first), index(a - first)
+    found = index(0)
+    for g in range(size.size):
+        width = reach[a] + level_reach[g] + skin
+        edge, nx = size[g], counts[g, 0]
+        ny, nz = counts[g, 1], counts[g, 2]
+        left, right = cell(x - width, edge, nx), cell(x + width, edge, nx)
+        for cz in range(cell(z - width, edge, nz), cell(z + width, edge, nz) + 1):
+            for cy in range(cell(y - width, edge, ny), cell(y + width, edge, ny) + 1):
+                line = first_cell[g] + nx * (cy + ny * cz)
+                for e in range(index(start[index(line + left)]), index(start[index(line + right + 1)])):
+                    b = index(member[e])
+                    # Written in any case, and kept if it is near: see contact.py.
+                    near[found] = b
+                    is_near = squared_distance(here, column(position, b)) < square(reach[a] + reach[b] + skin)
+                    found += index(is_near & (b - first > own))  # without a sign: it is huge for b < first
+    sort(near, found)
+    return found
+
+
+@kernel
+def body_pairs(position, reach, skin, grid, near, pairs):
+    """Pairs a < b of bodies whose bounding spheres are closer than the skin, in ascending order, in the columns of `pairs`
+    (2, p) as far as they go; `near` is room for n numbers. Returns the number of pairs."""
+    fill_grid(position, skin, grid)
+    count = 0
+    for a in range(reach.size):
+        for k in range(near_bodies(a, 0, position, reach, skin, grid, near)):
+            if count < pairs.shape[1]:
+                pairs[0, count], pairs[1, count] = a, near[k]
+            count += 1
+    return count
+
+
+@inlined
+def place_all(begin, end, bodies, shapes, spheres):
+    """World positions of all the spheres of bodies `begin` to `end`."""
+    position, orientation, shape = bodies.position, bodies.orientation, bodies.shape
+    first_of, centre = shapes.first, shapes.centre
+    first, place = spheres.first, spheres.place
+    for b in range(begin, end):
+        rotation = matrix(attitude(orientation, b))
+        start = index(first[b])
+        template = index(first_of[index(shape[b])]) - start
+        for s in range(start, index(first[b + ONE])):
+            set_centre(place, s, carried(position, b, rotation, centre, template + s))
+
+
+@inlined
+def place_listed(block, bodies, shapes, spheres, lists):
+    """World positions of the spheres of a block that are on the lists."""
+    position, orientation = bodies.position, bodies.orientation
+    shape, swing = bodies.shape, bodies.swing
+    first_of, centre = shapes.first, shapes.centre
+    first, owner = spheres.first, spheres.owner
+    place, listed = spheres.place, lists.listed
+    base = first[block * BLOCK]
+    last, template = len(swing), 0
+    rotation = matrix((1.0, 0.0, 0.0, 0.0))
+    for k in range(index(base), index(base + lists.listed_count[block])):
+        s = listed[k]
+        b = owner[s]
+        if swing[b] == 0.0:
+            set_centre(place, s, (position[0, b], position[1, b], position[2, b]))
+            continue
+        if b != last:
+            rotation = matrix(attitude(orientation, b))
+            template = first_of[index(shape[b])] - first[b]
+            last = b
+        set_centre(place, s, carried(position, b, rotation, centre, index(template + s)))
+
+
+@internal
+def list_block(block, me, world, skin):
+    """The candidates of the spheres of one block. If there is no room for all, they are only counted."""
+    bodies, shapes, walls = world.bodies, world.shapes, world.walls
+    lists, grid, team = world.lists, world.grid, world.team
+    position, orientation = bodies.position, bodies.orientation
+    reach, shape = bodies.reach, bodies.shape
+    first, place, spheres_in_all = world.spheres.first, world.spheres.place, world.spheres.owner.size
+    point, normal = walls.point, walls.normal
+    listed, subject, candidate = lists.listed, lists.subject, lists.candidate
+    near, facing = team.near[me], team.facing[me]
+    facing_first, used = team.facing_first[me], team.used[me]
+    near_wall, facing_box = team.near_wall[me], team.facing_box[me]
+    wide = 1.1 * skin  # where spheres are only sorted out: round-off must not lose what the other block finds
+    begin, end = bodies_of(block, block + 1, shape.size)
+    first_sphere, last_sphere = first[begin], first[end]
+    base = lists.room[block]
+    room = lists.room[block + 1] - base
+    for s in range(last_sphere - first_sphere):
+        used[s] = False
+
+    count = 0
+    for a in range(begin, end):
+        middle, low, high = column(position, a), column(shapes.low, index(shape[a])), column(shapes.high, index(shape[a]))
+        rotation = matrix(attitude(orientation, a))
+        # Bodies with spheres that come near the box of this one, and these spheres, with a box around those of a body.
+        near_count, facing_count = 0, 0
+        for k in range(near_bodies(a, begin, position, reach, skin, grid, near)):
+            b = near[k]
+            if outside(turned_back(rotation, minus(column(position, b), middle)), low, high) > square(reach[b] + wide):
+                continue
+            start, box_low, box_high = facing_count, (math.inf, math.inf, math.inf), (-math.inf, -math.inf, -math.inf)
+            for j in range(index(first[b]), index(first[b + 1])):
+                other = sphere(place, j)
+                if outside(turned_back(rotation, minus(other, middle)), low, high) < square(other[3] + wide):
+                    facing[facing_count] = j
+                    facing_count += 1
+                    x, y, z, r = other
+                    box_low = (min(box_low[0], x - r), min(box_low[1], y - r), min(box_low[2], z - r))
+                    box_high = (max(box_high[0], x + r), max(box_high[1], y + r), max(box_high[2], z + r))
+            if facing_count > start:
+                facing_first[near_count] = start
+                for c in range(3):
+                    facing_box[near_count, c], facing_box[near_count, 3 + c] = box_low[c], box_high[c]
+                near_count += 1
+        facing_first[near_count] = facing_count
+
+        wall_count = 0  # walls that the box comes near
+        for w in range(walls.material.size):
+            above = height(point, normal, w, middle)
+            if above < reach[a] + wide:
+                x, y, z = turned_back(rotation, column(normal, w))
+                lowest = min(x * low[0], x * high[0]) + min(y * low[1], y * high[1]) + min(z * low[2], z * high[2])
+                if above + lowest < wide:
+                    near_wall[wall_count] = w
+                    wall_count += 1
+
+        # Spheres of this body, each with what it may touch.
+        for i in range(index(first[a]), index(first[a + ONE])):
+            this, before = sphere(place, i), count
+            radius = this[3]
+            for k in range(near_count):
+                box = facing_box[k]
+                box_low, box_high = (box[0], box[1], box[2]), (box[3], box[4], box[5])
+                if outside(this, box_low, box_high) < square(radius + wide):
+                    for f in range(index(facing_first[k]), index(facing_first[k + 1])):
+                        j = facing[f]
+                        other = sphere(place, j)
+                        if squared_distance(this, other) < square(radius + other[3] + skin):
+                            if first_sphere <= j < last_sphere:
+                                used[index(j - first_sphere)] = True
+                            if count < room:
+                                subject[base + count], candidate[base + count] = i, j
+                            count += 1
+            for k in range(wall_count):
+                w = near_wall[k]
+                if height(point, normal, w, this) < radius + skin:
+                    if count < room:
+                        subject[base + count], candidate[base + count] = i, spheres_in_all + w
+                    count += 1
+            used[i - index(first_sphere)] |= count > before
+
+    listed_count = 0
+    for s in range(last_sphere - first_sphere):
+        if used[s]:
+            listed[first_sphere + listed_count] = first_sphere + s
+            listed_count += 1
+    lists.listed_count[block], lists.wanted[block] = listed_count, count
+    return count <= room
+
+
+@internal
+def find_candidates(me, world, skin):
+    """Make the lists of the blocks of thread `me`. Returns whether there is room for them in all blocks."""
+    bodies, lists, team = world.bodies, world.lists, world.team
+    first, last = share(me, team, lists.wanted.size)
+    begin, end = bodies_of(first, last, bodies.shape.size)
+    place_all(begin, end, bodies, world.shapes, world.spheres)
+    if me == 0:
+        fill_grid(bodies.position, skin, world.grid)
+        lists.skin[0], lists.age[0] = skin, 0
+    barrier(team)
+    full = False
+    for block in range(first, last):
+        full |= not list_block(block, me, world, skin)
+    remember(begin, end, bodies, lists)
+    return not any_says(team, me, full)
+
+
+@internal
+def narrow(world, skin):
+    """Make the close lists of a single block: those of the candidates that are closer than a smaller skin.
+
+    Most candidates of a thin system are far from touching; a close list is made of few, often, at little cost.
+    """
+    bodies, shapes, walls = world.bodies, world.shapes, world.walls
+    lists, close, used = world.lists, world.close, world.team.used[0]
+    place, spheres_in_all = world.spheres.place, world.spheres.owner.size
+    begin, end = bodies_of(0, 1, bodies.shape.size)
+    block = lists.wanted.size - 1  # 0: a literal would be another type, and compiled again
+    place_listed(block, bodies, shapes, world.spheres, lists)
+    for s in range(spheres_in_all):
+        used[s] = False
+    count, listed_count = 0, 0
+    for p in range(lists.wanted[0]):
+        i, j = lists.subject[p], lists.candidate[p]
+        this = sphere(place, i)
+        if j < spheres_in_all:
+            other = sphere(place, j)
+            if not squared_distance(this, other) < square(this[3] + other[3] + skin):
+                continue
+            used[j] = True
+        elif not height(walls.point, walls.normal, index(j - spheres_in_all), this) < this[3] + skin:
+            continue
+        used[i] = True
+        close.subject[count], close.candidate[count] = i, j
+        count += 1
+    for k in range(lists.listed_count[0]):
+        if used[lists.listed[k]]:
+            close.listed[listed_count] = lists.listed[k]
+            listed_count += 1
+    close.listed_count[0], close.wanted[0] = listed_count, count
+    close.skin[0], close.age[0] = skin, 0
+    remember(begin, end, bodies, close)
+
+
+@internal
+def renew_lists(me, world):
+    """Lists for the present positions. Returns whether there is room for them; if not, make room and ask again."""
+    bodies, lists, close = world.bodies, world.lists, world.close
+    single = lists.wanted.size == 1
+    outdated = True
+    close_skin = 0.0
+    if single:
+        close_skin = next_skin(close.skin[0], close.age[0], STEPS_PER_CLOSE_LIST, 0.5 * lists.skin[0])
+        lists.age[0] += close.age[0]
+        close.age[0] = 0
+        still = 0.5 * (lists.skin[0] - close_skin)  # they must last as long as the close ones
+        begin, end = bodies_of(0, 1, bodies.shape.size)
+        outdated = travelled(begin, end, bodies, lists.old_position, lists.old_orientation, still)
+    if outdated:
+        mean_reach = 0.0
+        for reach in bodies.reach:
+            mean_reach += reach / bodies.reach.size
+        skin = next_skin(lists.skin[0], lists.age[0], STEPS_PER_LIST, mean_reach)
+        if not single:
+            skin = min(skin, LARGEST_OF_MANY * mean_reach)
+        barrier(world.team)
+        if not find_candidates(me, world, skin):
+            return False
+    if single:
+        narrow(world, min(close_skin, 0.5 * LARGEST_SKIN * lists.skin[0]))
+    return True
+
+
+@inlined
+def remember(begin, end, bodies, lists):
+    """Where the bodies were when the lists were made."""
+    position, orientation = bodies.position, bodies.orientation
+    old_position, old_orientation = lists.old_position, lists.old_orientation
+    for c in range(3):
+        for b in range(begin, end):
+            old_position[c, b] = position[c, b]
+    if old_orientation.shape[1] > 0:
+        for c in range(4):
+            for b in range(begin, end):
+                old_orientation[c, b] = orientation[c, b]
+
+
+@inlined
+def travelled(begin, end, bodies, position, orientation, distance):
+    """Has a sphere of the bodies `begin` to `end` moved by more than `distance` from where they were?
+
+    A point at R from the centre of mass has moved by at most |dx| + 2 R |dq|: its chord is 2 R sin(alpha/2) for a
+    turn by alpha, and |dq| = 2 sin(alpha/4).
+    """
+    x, q, swing = bodies.position, bodies.orientation, bodies.swing
+    x0, q0 = position, orientation
+    beyond = 0
+    if q0.shape[1] == 0:  # no turn moves anything
+        for b in range(begin, end):
+            beyond += not (squared_distance(column(x, b), column(x0, b)) <= distance * distance)  # also true of a NaN
+    else:
+        for b in range(begin, end):
+            shift = math.sqrt(squared_distance(column(x, b), column(x0, b)))
+            turn = 2.0 * swing[b] * math.sqrt(squared_difference(attitude(q, b), attitude(q0, b)))
+            beyond += not (shift + turn <= distance)
+    return beyond > 0
+
+
+@inlined
+def next_skin(skin, age, steps, unit):
+    """A skin with which lists would last about so many steps at the present speeds, from those of the last lists, within
+    bounds in a unit of length. Results do not depend on it."""
+    scale = min(max(steps / max(age, 1), 0.5), 2.0)
+    return min(max(scale * skin, SMALLEST_SKIN * unit), LARGEST_SKIN * unit)

@@ -1,0 +1,78 @@
+"""Threads that advance the same system together: each runs the same loop over the steps, on its own share of the blocks.
+
+The threads are the caller's; they meet at barriers, which takes far less time than starting parallel loops would, and the
+kernels are compiled once for any number of threads.
+"""
+
+import os
+
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from .compile.compiling import inlined, internal
+from .geometry import index
+from .state import BLOCK
+
+ARRIVED, TURN = 0, 8  # in Team.sync, a cache line each
+_SPINS = 2000  # about 20 us; then others may have the core
+_give_way = types.ExternalFunction("SwitchToThread" if os.name == "nt" else "sched_yield", types.int32())
+
+
+@intrinsic
+def fetch_add(context, array, index, value):
+    """array[index] as it was, with `value` added to it, as one operation that all threads see in the same order."""
+
+    def generate(context, builder, signature, arguments):
+        kind = signature.args[0]
+        struct = context.make_array(kind)(context, builder, arguments[0])
+        place = cgutils.get_item_pointer(context, builder, kind, struct, [arguments[1]])
+        return builder.atomic_rmw("add", place, arguments[2], "seq_cst")
+
+    return types.int64(array, types.int64, types.int64), generate
+
+
+@internal
+def wait_for_all(size, sync):
+    turn = fetch_add(sync, TURN, 0)
+    if fetch_add(sync, ARRIVED, 1) == size - 1:
+        fetch_add(sync, ARRIVED, -size)
+        fetch_add(sync, TURN, 1)
+    else:
+        spins = 0
+        while fetch_add(sync, TURN, 0) == turn:
+            spins += 1
+            if spins > _SPINS:
+                _give_way()
+
+
+@inlined
+def barrier(team):
+    """Go on when all threads are here."""
+    if team.size > 1:
+        wait_for_all(team.size, team.sync)
+
+
+@inlined
+def any_says(team, me, word):
+    """Does any thread say so? All must ask, and meet a barrier before they ask again."""
+    if team.size == 1:
+        return word
+    team.flag[me, 0] = word
+    barrier(team)
+    said = False
+    for t in range(team.size):
+        said |= team.flag[t, 0] != 0
+    return said
+
+
+@inlined
+def share(me, team, blocks):
+    """First and last + 1 of the blocks of thread `me`."""
+    return blocks * me // team.size, blocks * (me + 1) // team.size
+
+
+@inlined
+def bodies_of(first, last, n):
+    """First and last + 1 of the bodies of blocks `first` to `last`, of n bodies."""
+    return index(first * BLOCK), index(min(last * BLOCK, n))

@@ -1,0 +1,146 @@
+"""From bodies, shapes and walls to all that the kernels need."""
+
+import numpy as np
+
+from .search.lists import body_pairs
+from .state import BLOCK, CONTACTS, Grid, Lists, Shapes, Spheres, Team, World
+from .step import advance
+
+LEVELS = 24  # size classes of bodies, each twice the one before; the last has all the larger ones
+SPARE = 1.2  # room for candidates, in those that there are
+FIRST_ROOM = 4  # candidates a sphere, until their number is known
+
+
+def make_shapes(clumps, material):
+    """From the spheres (s, 4) of each clump, relative to the centre of mass in principal axes, and their materials."""
+    first = np.cumsum([0] + [len(spheres) for spheres in clumps]).astype(np.int64)
+    centre, radius = np.vstack(clumps)[:, :3].T, np.vstack(clumps)[:, 3]
+    return Shapes(
+        first=first,
+        centre=np.ascontiguousarray(centre),
+        radius=radius.copy(),
+        material=np.array(material, dtype=np.int64),
+        low=np.minimum.reduceat(centre - radius, first[:-1], axis=1),
+        high=np.maximum.reduceat(centre + radius, first[:-1], axis=1),
+    )
+
+
+def make_world(bodies, shapes, walls, modulus, threads=1, skin=0.0):
+    """The lists are still to be made; `skin` (m) is that of the first."""
+    n, m = bodies.shape.size, bodies.orientation.shape[1]
+    first = np.concatenate([[0], np.cumsum(np.diff(shapes.first)[bodies.shape])])
+    owner = np.repeat(np.arange(n, dtype=np.uint32), np.diff(first))
+    place = aligned(1, 4 * owner.size)[0, : 4 * owner.size]
+    template = np.arange(owner.size) + (shapes.first[bodies.shape] - first[:-1])[owner]
+    place[3::4] = shapes.radius[template]
+    bounds = first[np.minimum(np.arange(0, n + BLOCK, BLOCK), n)]  # first sphere of each block
+    in_block = np.diff(bounds)
+    blocks = in_block.size
+    threads = min(threads, blocks)
+    turning = m if bodies.swing.any() else 0
+    lists = Lists(
+        listed=np.empty(owner.size, np.uint32),
+        listed_count=np.zeros(blocks, np.int64),
+        wanted=np.minimum(FIRST_ROOM * in_block, 1000),
+        room=np.zeros(blocks + 1, np.int64),
+        subject=np.empty(0, np.uint32),
+        candidate=np.empty(0, np.uint32),
+        skin=np.array([skin]),
+        age=np.zeros(1, np.int64),
+        old_position=np.full((3, n), np.nan),  # outdated
+        old_orientation=np.zeros((4, turning)),
+        elastic=np.zeros(blocks),
+    )
+    close = lists
+    if blocks == 1:
+        close = Lists(*(values.copy() for values in lists))._replace(elastic=lists.elastic)
+    team = Team(
+        size=threads,
+        sync=np.zeros(16, np.int64),
+        flag=np.zeros((threads, 8), np.int64),
+        # What is not touched takes no memory.
+        push=aligned(threads, 4 * in_block.max() + 4),  # one more, for what other blocks and walls would get
+        pair=np.empty((threads, 3 * CONTACTS), np.uint32),
+        touch=aligned(threads, 6 * CONTACTS),
+        step=np.zeros(2, np.int64),
+        limit=np.array([np.inf, np.inf, np.inf, 0.0, 0.0]),
+        alarm=np.zeros((threads, 8)),
+        used=np.empty((threads, in_block.max()), np.bool_),
+        near=np.empty((threads, n), np.uint32),
+        near_wall=np.empty((threads, walls.material.size), np.uint32),
+        facing=np.empty((threads, owner.size), np.uint32),
+        facing_first=np.empty((threads, n + 1), np.uint32),
+        facing_box=np.empty((threads, n, 6)),
+    )
+    material = shapes.material[bodies.shape].astype(np.uint16)[owner]
+    spheres = Spheres(first, owner, material, place)
+    hardness = (4.0 / 3.0 * modulus) ** 2
+    world = World(bodies, shapes, walls, hardness, spheres, grid_for(bodies.reach), lists, close, team)
+    make_room(world)
+    return world
+
+
+def aligned(rows, columns):
+    """Room for numbers, of which four from a multiple of four on lie in one line of the processor's cache."""
+    columns += -columns % 8
+    room = np.empty(rows * columns + 8)
+    start = -room.ctypes.data // 8 % 8
+    return room[start : start + rows * columns].reshape(rows, columns)
+
+
+def make_room(world):
+    """For the candidates that were wanted, and some more. The lists are empty and outdated afterwards."""
+    room = np.cumsum((SPARE * world.lists.wanted).astype(np.int64) + 16)
+    for lists in (world.lists, world.close):
+        lists.room[1:] = room
+        for values in (lists.subject, lists.candidate):  # in place: there is memory for one set of lists, not for two
+            values.resize(room[-1], refcheck=False)
+        lists.old_position[:] = np.nan
+
+
+def find_contacts(world, rotate):
+    """Lists and forces of the present state, by one thread. `rotate` is any kernel of a rotational integrator; it is not
+    called."""
+    while advance(0, 0, 0.0, (0.0, 0.0, 0.0), rotate, world, True)[1]:
+        make_room(world)
+
+
+def grid_for(reach):
+    """An empty grid for bodies of bounding radii `reach` (n,), m."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        doublings = np.log2(reach / reach.min())
+    doublings = np.clip(np.nan_to_num(doublings), 0, LEVELS - 1).astype(np.int8)
+    used, level = np.unique(doublings, return_inverse=True)
+    level = level.astype(np.int8)
+    bodies_on = np.bincount(level)
+    return Grid(
+        level=level,
+        level_reach=np.array([reach[level == k].max() for k in range(used.size)]),
+        first_cell=np.concatenate([[0], np.cumsum(2 * bodies_on)]),
+        counts=np.ones((used.size, 3), np.int64),
+        size=np.ones(used.size),
+        origin=np.zeros(3),
+        extent=np.zeros(3),
+        sample=np.empty(500),
+        start=np.zeros(2 * reach.size + 1, np.uint32),
+        member=np.empty(reach.size, np.uint32),
+        slot=np.empty(reach.size, np.uint32),
+    )
+
+
+def candidate_pairs(world):
+    """The spheres (p,) on the lists and what each may touch (p,), sphere or, counted from the last sphere on, wall: block by
+    block, each pair once."""
+    spheres, lists = world.spheres, world.lists
+    for start, count in zip(lists.room, lists.wanted, strict=False):
+        i, j = (values[start : start + count].astype(np.int64) for values in (lists.subject, lists.candidate))
+        once = (j >= spheres.owner.size) | (i < j)  # a pair across blocks is on the lists of both
+        yield i[once], j[once]
+
+
+def near_pairs(position, reach, skin):
+    """(2, p) pairs a < b of bodies at `position` (3, n) whose bounding spheres are closer than the skin, ascending."""
+    pairs, near, grid = np.empty((2, 4 * reach.size), np.int64), np.empty(reach.size, np.uint32), grid_for(reach)
+    while (count := body_pairs(position, reach, skin, grid, near, pairs)) > pairs.shape[1]:
+        pairs = np.empty((2, count), np.int64)
+    return pairs[:, :count].copy()

@@ -1,0 +1,1 @@
+"""Files that runs leave behind: trajectories, checkpoints, manifests."""

@@ -1,0 +1,1 @@
+"""Initial poses of the bodies that a scenario places at random."""

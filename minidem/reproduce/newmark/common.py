@@ -1,0 +1,141 @@
+"""What the figures of Krysl and Endres share: their norms, convergence curves, drifts, and tables of several runs."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from ...rotor.bench import integrated, steps_and_dt
+from ...rotor.cases import Case
+from ...rotor.motion import Motion
+from ...views.figures import COLOURS, log_log, new_figure
+from ..outcome import Comparison
+
+Array = NDArray[np.float64]
+
+NAMES = {"newmark-body": "NMB", "newmark-spatial": "NMS", "simo-wong": "SW", "midpoint": "AKW", "hulbert": "HSTAGM"}
+_LOOKS = {
+    "newmark-body": ("-", "o", COLOURS[0]),
+    "newmark-spatial": ("-", "o", COLOURS[4]),
+    "simo-wong": ("--", "", COLOURS[1]),
+    "midpoint": ("-.", "<", COLOURS[6]),
+    "hulbert": (":", "s", COLOURS[2]),
+}
+ATTITUDE, MOMENTUM = "attitude", "momentum"
+NORMS = {ATTITUDE: "‖R − R_reference‖₂", MOMENTUM: "‖Π − Π_reference‖₂ (J s), body frame"}
+REFERENCE_NOTE = (
+    "errors are against the case's reference (Runge-Kutta of order 8 to 1e-13; for the free body a power series) at the end "
+    "time; the paper takes its own solution at an extremely small step"
+)
+SLOPE_NOTE = "slopes are fitted to the four smallest steps"
+STEP_NOTE = "steps are adjusted so that a whole number of them ends at the end time"
+
+
+def look(integrator: str) -> dict[str, Any]:
+    """Lines and symbols as in the paper, in colours that tell apart what is compared there."""
+    line, symbol, colour = _LOOKS[integrator]
+    return {
+        "label": f"{integrator} ({NAMES[integrator]})",
+        "linestyle": line,
+        "marker": symbol,
+        "color": colour,
+        "markerfacecolor": "none",
+        "markersize": 5,
+        "linewidth": 1.2,
+    }
+
+
+def tidy(parts: Iterable[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    """Columns of several runs one below the other; what is one value for a whole run is repeated."""
+    columns: dict[str, list[Any]] = {}
+    for part in parts:
+        rows = max(np.size(values) for values in part.values())
+        for name, values in part.items():
+            columns.setdefault(name, []).extend(np.broadcast_to(np.asarray(values), (rows,)).tolist())
+    return columns
+
+
+def matrices(motion: Motion) -> Array:
+    """Rotation matrices (k, 3, 3) of the only body."""
+    return np.stack([motion.axis(j)[:, :, 0] for j in range(3)], axis=-1)
+
+
+def shift(values: Array, parts: int = 10) -> float:
+    """Mean of the last tenth less the mean of the first: what a drift would make grow."""
+    n = max(1, len(values) // parts)
+    return float(values[-n:].mean() - values[:n].mean())
+
+
+def line_slope(time: Array, values: Array) -> float:
+    """Of a straight line through the values, per second."""
+    return float(np.polyfit(time, values, 1)[0])
+
+
+@dataclass(frozen=True)
+class Convergence:
+    """Errors at the end against the step, in the paper's two norms."""
+
+    dts: Array  # s, descending
+    errors: Mapping[tuple[str, str], Array]  # of (integrator, norm)
+
+    @property
+    def integrators(self) -> list[str]:
+        return list(dict.fromkeys(name for name, _ in self.errors))
+
+    def slope(self, integrator: str, norm: str) -> float:
+        """Of log(error) against log(dt) for the four smallest steps."""
+        return float(np.polyfit(np.log(self.dts[-4:]), np.log(self.errors[integrator, norm][-4:]), 1)[0])
+
+    def ratio(self, one: str, other: str, norm: str) -> float:
+        """Of the errors at the smallest step."""
+        return float(self.errors[one, norm][-1] / self.errors[other, norm][-1])
+
+    def slopes(self, norms: Sequence[str], published: str | None = None) -> list[Comparison]:
+        return [
+            Comparison(f"{name}, {norm}: slope", published, self.slope(name, norm))
+            for norm in norms
+            for name in self.integrators
+        ]
+
+    def columns(self, norms: Sequence[str]) -> dict[str, list[Any]]:
+        return tidy(
+            {"integrator": name, "dt_s": self.dts, **{f"error_{norm}": self.errors[name, norm] for norm in norms}}
+            for name in self.integrators
+        )
+
+    def figure(self, norms: Sequence[str], title: str, top: float) -> Figure:
+        """One panel a norm; what is above `top` has blown up."""
+        figure, axes = new_figure(1, len(norms), width=5.6 if len(norms) == 1 else 0.0, height=4.0)
+        for axis, norm in zip(np.atleast_1d(axes), norms, strict=True):
+            for name in self.integrators:
+                axis.plot(self.dts, self.errors[name, norm], **look(name))
+            lowest = min(float(np.nanmin(self.errors[name, norm])) for name in self.integrators)
+            guide = self.dts[len(self.dts) // 2 :]
+            axis.plot(guide, 0.4 * lowest * (guide / self.dts[-1]) ** 2, color="grey", linewidth=0.8, label="slope 2")
+            log_log(axis, "time step (s)", NORMS[norm])
+            axis.set_ylim(top=top)
+            axis.legend(fontsize=7)
+        figure.suptitle(title, fontsize=10)
+        return figure
+
+
+def converge(case: Case, integrators: Sequence[str], dts: Sequence[float], end: float | None = None) -> Convergence:
+    end = case.end if end is None else end
+    exact = case.reference(np.array([end]))
+    attitude = matrices(exact)[0]
+    steps = np.array([steps_and_dt(end, dt)[1] for dt in dts])
+    errors = {}
+    for name in integrators:
+        motions = [integrated(case, name, dt, end, samples=2) for dt in steps]
+        errors[name, ATTITUDE] = np.array([np.linalg.norm(matrices(m)[-1] - attitude, 2) for m in motions])
+        errors[name, MOMENTUM] = np.array([np.linalg.norm(case.inertia * (m.omega[-1] - exact.omega[-1])) for m in motions])
+    return Convergence(steps, errors)
+
+
+def halved(largest: float, count: int, quick: bool) -> list[float]:
+    """A step and its halves; every other one when in haste, the smallest among them."""
+    dts = [largest / 2**k for k in range(count)]
+    return dts[(count - 1) % 2 :: 2] if quick else dts

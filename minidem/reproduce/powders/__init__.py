@@ -1,0 +1,1 @@
+"""del Valle et al., Powders and Grains 2025."""

@@ -1,0 +1,1 @@
+"""Seelen, Padding, Kuipers, Acta Mech. 227, 3381 (2016)."""

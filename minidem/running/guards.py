@@ -1,0 +1,139 @@
+"""What tells that a run can no longer be right, or never could be, and what to say then. Limits: scenario.Guard.
+
+Overlaps and the motion of the bodies are watched by the kernels (core/watching.py), the energy and how fast bodies turn
+where the energy log has a row.
+"""
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..engine.watching import BEHIND_WALL, TOO_DEEP, TOO_FAR
+from ..errors import ScenarioError
+from ..model.building import Model, box_walls, wall_name
+from ..scenario.tables import Guard, Scenario, hertz_contact_time
+
+if TYPE_CHECKING:
+    from .simulation import Simulation
+
+# Of the energy's parts: where these cancel, the total may deviate by many times its first value, and be right.
+CANCELLED = 0.5
+# Steps with which contacts are followed well: in Rayleigh times, in contact times, and in smallest radii that are covered.
+GOOD_RAYLEIGH, GOOD_CONTACT, GOOD_TRAVEL = 0.1, 1 / 30, 0.05
+
+
+def limits(guard: Guard | None, model: Model) -> list[float]:
+    """As the kernels want them."""
+    if guard is None:
+        return [math.inf, math.inf, math.inf, 0.0, 0.0]
+    smallest = float(model.shapes.radius.min())
+    travel = guard.travel * smallest if can_touch(model) else math.inf
+    return [guard.overlap, guard.overlap * smallest, travel, float(guard.outside), 1.0]
+
+
+def can_touch(model: Model) -> bool:
+    """Whether there is anything that a body could touch."""
+    return len(model.species) > 1 or model.walls.material.size > 0
+
+
+def fastest(model: Model) -> float:
+    """Speed of the fastest point at the start, m/s."""
+    reach = np.array([clump.bounding_radius for clump in model.clumps])[model.species]
+    with np.errstate(over="ignore"):
+        turning = np.linalg.norm(model.angular_velocity, axis=1) * reach
+        return float((np.linalg.norm(model.velocity, axis=1) + turning).max())
+
+
+def contact_time(model: Model, speed: float) -> float:
+    """The shortest contact at a speed (m/s), s: two of the same clump, on their largest spheres, as stiff as any materials
+    here, head-on."""
+    stiffest = float(model.modulus.max())
+    return min(
+        hertz_contact_time(clump.mass / 2, float(clump.spheres[:, 3].max()) / 2, stiffest, 2 * speed)
+        for clump in model.clumps
+    )
+
+
+def rayleigh_time(scenario: Scenario, model: Model) -> float:
+    return scenario.rayleigh_time({clump.name: clump.spheres for clump in model.clumps})
+
+
+def good_step(scenario: Scenario, model: Model, speed: float) -> float:
+    """A time step with which contacts are followed well, s. Where nothing moves yet the Rayleigh time must do, which does
+    not know that a small sphere may be part of a heavy body."""
+    if speed == 0:
+        return GOOD_RAYLEIGH * rayleigh_time(scenario, model)
+    return min(GOOD_CONTACT * contact_time(model, speed), GOOD_TRAVEL * float(model.shapes.radius.min()) / speed)
+
+
+def check_time_step(scenario: Scenario, model: Model, source: str) -> list[str]:
+    """Warnings; an error for a step that no contact would be followed with."""
+    guard, dt = scenario.guard, model.dt
+    if not can_touch(model):
+        return []
+    speed = fastest(model)
+    shortest, rayleigh = contact_time(model, speed), rayleigh_time(scenario, model)
+    if dt > guard.contact * shortest:
+        times = f"{dt / shortest:.3g}" if shortest > 0 else "any number of"
+        fault = f"{dt:.3g} s is {times} times the shortest contact (guard.contact = {guard.contact:g})"
+        remedy = (
+            f"take {good_step(scenario, model, speed):.2g} s or less, or set guard.contact = false to run it all the same"
+        )
+        raise ScenarioError([f"{source}: time.dt: {fault}; {remedy}"])
+    if dt > guard.rayleigh * rayleigh:
+        fault = (
+            f"{dt:.3g} s is {dt / rayleigh:.3g} Rayleigh times of the smallest sphere (guard.rayleigh = {guard.rayleigh:g})"
+        )
+        remedy = f"take {rayleigh:.2g} s or less, or raise the limit if such spheres are parts of much heavier bodies"
+        return [f"{source}: time.dt: warning: {fault}; {remedy}"]
+    return []
+
+
+def advice(simulation: "Simulation", scenario: Scenario) -> str:
+    dt, good = simulation.model.dt, good_step(scenario, simulation.model, simulation.initial_speed)
+    if dt > good:
+        return f"the time step of {dt:.3g} s is probably too long: take time.dt = {good:.2g}"
+    return "the time step is short enough, so bodies are too fast or too soft: raise material.*.young or lower the speeds"
+
+
+def bad_motion(simulation: "Simulation", scenario: Scenario) -> str:
+    """What the kernels raised an alarm about; empty if nothing."""
+    alarm, guard, model = simulation.alarm, scenario.guard, simulation.model
+    if alarm is None:
+        return ""
+    who = name(model, alarm.body)
+    if alarm.what == TOO_DEEP:
+        other = wall_name(alarm.wall, box_walls(scenario)) if alarm.other is None else name(model, alarm.other)
+        depth = f"{alarm.how_much:.3g} radii of the smaller sphere (guard.overlap = {guard.overlap:g})"
+        fault = f"{who} and {other} overlap by {depth}"
+    elif alarm.what == TOO_FAR:
+        fault = f"{who} moves by {alarm.how_much:.3g} m in a step, more than {guard.travel:g} smallest radii (guard.travel)"
+    elif alarm.what == BEHIND_WALL:
+        fault = f"{who} is behind a wall (guard.outside)"
+    else:
+        fault = f"{who} is no longer at a place that is a number"
+    return f"{fault} at step {simulation.step}; {advice(simulation, scenario)}"
+
+
+def bad_observables(simulation: "Simulation", scenario: Scenario, total: float, parts: float) -> str:
+    """What is wrong with the energy, or with how fast bodies turn; empty if nothing. `parts` is the largest sum of the sizes
+    of the energy's parts so far."""
+    guard, model, initial = scenario.guard, simulation.model, simulation.initial_energy
+    speed, body = simulation.fastest_spin
+    off, angle = abs(total - initial), model.dt * speed
+    if not math.isfinite(total):
+        fault = "the energy is no longer a number"
+    elif off > guard.energy * abs(initial) and off > min(guard.energy, CANCELLED) * parts:
+        times = f"by {off / abs(initial):.3g} times" if initial else "from"
+        fault = f"the energy deviates {times} its first value (guard.energy = {guard.energy:g})"
+    elif angle > guard.turn:
+        fault = f"{name(model, body)} turns by {angle:.3g} rad in a step (guard.turn = {guard.turn:g})"
+    else:
+        return ""
+    return f"{fault} at step {simulation.step}; {advice(simulation, scenario)}"
+
+
+def name(model: Model, body: int) -> str:
+    """As trajectories count the bodies."""
+    return f"body {body} ({model.clumps[model.species[body]].name})"

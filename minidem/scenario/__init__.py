@@ -1,0 +1,1 @@
+"""Scenario files: every check on user input is made here."""

@@ -1,0 +1,280 @@
+"""Films of runs: MP4 by ffmpeg, or GIF. Reads trajectories only; never sees a kernel."""
+
+import os
+import shutil
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import quaternions
+from ..errors import InputError, WriteError
+from ..files.trajectory import Frame, Trajectory
+from . import scene as render
+
+Array = NDArray[np.float64]
+Bytes = NDArray[np.uint8]
+
+SUFFIXES = (".mp4", ".gif")
+GIF_FPS = 50  # faster ones are slowed down by those who show them
+MOST = 100_000  # pictures of a film: an hour of it, and a day of drawing
+MARK = (214, 39, 40)  # red
+SHADOWS = 16  # samples: half as good as those of single pictures, in half the time
+
+
+@dataclass(frozen=True)
+class Options:
+    fps: int = 30
+    size: tuple[int, int] = (1280, 720)  # pixels
+    slow: float | None = None  # seconds of film for a simulated one; None shows each frame of the run once
+    orbit: float = 0.0  # degrees that the camera goes round
+    energy: bool = False  # the energies, in a corner
+    colour_by: str = "species"
+    spheres: bool = False
+    shadows: bool = True
+
+
+class Stopped(Exception):
+    """On request; nothing is written."""
+
+
+# --- what is seen when --------------------------------------------------------------------------------------
+
+
+def times_of(recorded: Array, slow: float | None, fps: int) -> Array:
+    """The simulated time of each picture, s."""
+    if slow is None:
+        return recorded
+    span = float(recorded[-1] - recorded[0])
+    count = slow * span * fps
+    if not 1 <= count <= MOST:
+        enough = f"give {1 / (span * fps):.2g} to {MOST / (span * fps):.2g}"
+        raise InputError(f"--slow {slow:g}: makes {count:.3g} pictures of {span:.4g} s; {enough}")
+    return np.linspace(recorded[0], recorded[-1], round(count) + 1)
+
+
+def between(first: Frame, second: Frame, gap: float, part: float) -> Frame:
+    """The bodies between two frames that are a time (s) apart: on curves that leave and arrive with the velocities of the
+    frames, and turning steadily."""
+    if part == 0.0:
+        return first
+    a, b = (1 + 2 * part) * (1 - part) ** 2, part**2 * (3 - 2 * part)
+    c, d = gap * part * (1 - part) ** 2, gap * part**2 * (part - 1)
+    return Frame(
+        position=a * first.position + b * second.position + c * first.velocity + d * second.velocity,
+        velocity=(1 - part) * first.velocity + part * second.velocity,
+        orientation=quaternions.slerp(first.orientation, second.orientation, part),
+        angular_velocity=(1 - part) * first.angular_velocity + part * second.angular_velocity,
+    )
+
+
+def states_at(trajectory: Trajectory, recorded: Array, start: int, times: Array) -> Iterator[Frame]:
+    """The bodies at ascending times, of frames that were recorded at `recorded`, the first of which is number `start`."""
+    here, pair = -1, None
+    for time in times:
+        k = min(int(np.searchsorted(recorded, time, side="right")) - 1, len(recorded) - 2)
+        if k != here:
+            here, pair = k, (trajectory.frame(start + k), trajectory.frame(start + k + 1))
+        assert pair is not None
+        gap = float(recorded[k + 1] - recorded[k])
+        part = float(np.clip((time - recorded[k]) / gap, 0.0, 1.0))
+        yield pair[1] if part == 1.0 else between(*pair, gap, part)
+
+
+def chosen_frames(text: str, count: int) -> tuple[int, int]:
+    """The first frame, and the one after the last, of START:STOP, counted as Python does."""
+    first, colon, last = text.partition(":")
+    try:
+        if not colon:
+            raise ValueError
+        start, stop, _ = slice(int(first) if first else None, int(last) if last else None).indices(count)
+    except ValueError:
+        raise InputError(f"--frames {text}: must be START:STOP, as in 0:100, 50: or :-10") from None
+    if stop - start < 2:
+        raise InputError(f"--frames {text}: a film needs two frames; the run has {count}, numbered from 0")
+    return start, stop
+
+
+# --- pictures -----------------------------------------------------------------------------------------------
+
+
+def pictures(trajectory: Trajectory, recorded: Array, start: int, times: Array, options: Options) -> Iterator[Bytes]:
+    """(height, width, 3) each."""
+    plotter = render.new_plotter(options.size, off_screen=True)
+    try:
+        some = [trajectory.frame(start + int(k)) for k in np.unique(np.linspace(0, len(recorded) - 1, 20).astype(int))]
+        scene = render.Scene(plotter, trajectory, options.colour_by, options.spheres, coarse=True)
+        scene.use(options.colour_by, some)
+        low, high = render.extent(trajectory, some)
+        render.light(plotter, low, high, SHADOWS if options.shadows else 0)
+        seen = rim(low, high) if options.orbit else render.corners(low, high)
+        room = {"left": Inset.WIDTH if options.energy else 0.0, "right": scene.bar_width}
+        inset = Inset(trajectory, recorded, options.size) if options.energy else None
+        for k, (time, state) in enumerate(zip(times, states_at(trajectory, recorded, start, times), strict=True)):
+            scene.show(state)
+            render.aim(plotter, seen, options.orbit * k / (len(times) - 1), **room)
+            height = options.size[1]
+            plotter.add_text(
+                f"t = {time:.4f} s",
+                position=(0.02 * height, 0.94 * height),
+                font_size=max(6, round(0.011 * height)),
+                color="#222222",
+                name="time",
+                render=False,
+            )
+            plotter.render()
+            image: Bytes = np.array(plotter.screenshot(return_img=True))[:, :, :3]
+            yield image if inset is None else inset.drawn_on(image, time)
+    finally:
+        plotter.close()
+
+
+def rim(low: Array, high: Array) -> Array:
+    """Points around the cylinder that a box sweeps when it is turned about its vertical axis."""
+    middle, radius = (low + high)[:2] / 2, np.linalg.norm((high - low)[:2]) / 2
+    angles = np.linspace(0, 2 * np.pi, 72, endpoint=False)
+    x, y = middle[:, None] + radius * np.array([np.cos(angles), np.sin(angles)])
+    return np.concatenate([np.column_stack([x, y, np.full(len(x), z)]) for z in (low[2], high[2])])
+
+
+class Inset:
+    """The energies over time, drawn once, and a line that moves over them."""
+
+    WIDTH = 0.27  # of the picture
+
+    def __init__(self, trajectory: Trajectory, recorded: Array, size: tuple[int, int]):
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+
+        from .plots import TERMS
+
+        width = round(self.WIDTH * size[0])
+        height = min(round(0.8 * width), size[1] // 2)
+        dpi = width / 3.6
+        figure = Figure(figsize=(width / dpi, height / dpi), dpi=dpi, layout="constrained")
+        canvas = FigureCanvasAgg(figure)
+        axis = figure.subplots()
+        log = trajectory.observables
+        for name, (label, colour, line) in TERMS.items():
+            values = np.where(np.isfinite(log[name]), log[name], np.nan)
+            if name != "gravity" or np.any(values != 0):
+                axis.plot(log["time"], values, line, color=colour, linewidth=1, label=label)
+        axis.set(xlabel="time (s)", ylabel="energy (J)", xlim=(recorded[0], recorded[-1]))
+        axis.tick_params(labelsize=7)
+        figure.legend(loc="outside upper center", ncols=2, fontsize=7, frameon=False)
+        canvas.draw()
+        self._image: Bytes = np.asarray(canvas.buffer_rgba())[:, :, :3].copy()
+        self._axis, self._box, self._thickness = axis, axis.get_window_extent(), max(1, width // 200)
+
+    def drawn_on(self, image: Bytes, time: float) -> Bytes:
+        inset = self._image.copy()
+        height = len(inset)
+        column = round(self._axis.transData.transform((time, 0.0))[0])
+        inset[height - round(self._box.y1) : height - round(self._box.y0), column : column + self._thickness] = MARK
+        image = image.copy()
+        image[len(image) - height :, : inset.shape[1]] = inset
+        return image
+
+
+# --- files --------------------------------------------------------------------------------------------------
+
+
+def film(
+    trajectory: Trajectory,
+    name: str,
+    file: Path,
+    options: Options,
+    frames: str | None = None,
+    on_progress: Callable[[int, int], None] = lambda done, of: None,
+    stop: Callable[[], bool] = lambda: False,
+) -> int:
+    """Make a film of the run called `name`; how many pictures it has."""
+    count = len(trajectory)
+    if count == 0:
+        raise InputError(f"{name}: has no frames yet; wait until the first are written, or run it again")
+    if count == 1:
+        raise InputError(f"{name}: has one frame only, a film needs two; minidem view makes a picture of it")
+    start, end = (0, count) if frames is None else chosen_frames(frames, count)
+    recorded = trajectory.time[start:end]
+    times = times_of(recorded, options.slow, options.fps)
+
+    def watched() -> Iterator[Bytes]:
+        for done, image in enumerate(pictures(trajectory, recorded, start, times, options), start=1):
+            yield image
+            on_progress(done, len(times))
+            if stop():
+                raise Stopped
+
+    part = file.with_name(f".{file.stem}.{os.getpid()}.part{file.suffix}")  # ffmpeg knows formats by their suffixes
+    try:
+        (write_gif if file.suffix.lower() == ".gif" else write_mp4)(part, watched(), len(times), options)
+        part.replace(file)
+    except OSError as error:
+        raise WriteError(f"{file}: could not be written: {error.strerror or str(error).splitlines()[0]}") from None
+    finally:
+        part.unlink(missing_ok=True)
+    return len(times)
+
+
+def write_mp4(file: Path, images: Iterable[Bytes], count: int, options: Options) -> None:
+    import imageio_ffmpeg
+
+    more = {"macro_block_size": 2, "ffmpeg_log_level": "error", "output_params": ["-movflags", "+faststart"]}
+    writer = imageio_ffmpeg.write_frames(str(file), options.size, fps=options.fps, quality=7, **more)
+    writer.send(None)
+    try:
+        for image in images:
+            writer.send(np.ascontiguousarray(image))
+    finally:
+        writer.close()
+    try:  # ffmpeg's exit code is not told
+        written = imageio_ffmpeg.count_frames_and_secs(str(file))[0]
+    except RuntimeError:
+        written = 0
+    if written != count:
+        raise OSError("ffmpeg did not write all pictures")
+
+
+def write_gif(file: Path, images: Iterable[Bytes], count: int, options: Options) -> None:
+    from PIL import Image
+
+    few_colours = (Image.fromarray(image).quantize(256, dither=Image.Dither.NONE) for image in images)
+    # A GIF counts in hundredths of a second.
+    ends = 10 * np.round(100 * np.arange(count + 1) / options.fps).astype(int)
+    first = next(few_colours)
+    first.save(file, save_all=True, append_images=few_colours, duration=np.diff(ends).tolist(), loop=0, disposal=1)
+
+
+def has_ffmpeg() -> bool:
+    try:
+        import imageio_ffmpeg
+
+        return shutil.which(imageio_ffmpeg.get_ffmpeg_exe()) is not None
+    except (ImportError, RuntimeError):
+        return False
+
+
+def film_file(out: Path, overwrite: bool, options: Options) -> Path:
+    """Where the film goes, which can be written: a GIF instead of an MP4 where there is no ffmpeg."""
+    if out.suffix.lower() not in SUFFIXES:
+        raise InputError(f"--out {out}: give a name that ends in {' or '.join(SUFFIXES)}")
+    file = out.with_suffix(".gif") if out.suffix.lower() == ".mp4" and not has_ffmpeg() else out
+    if not file.parent.is_dir():
+        raise InputError(f"--out {file}: there is no directory {file.parent}")
+    if file.is_dir():
+        raise InputError(f"--out {file}: is a directory; give the name of a file")
+    if not os.access(file.parent, os.W_OK):
+        raise InputError(f"--out {file}: the directory {file.parent} may not be written to")
+    if file.exists() and not overwrite:
+        raise InputError(f"--out {file}: exists already; choose another name or give --overwrite")
+    width, height = options.size
+    if file.suffix.lower() == ".mp4" and (width % 2 or height % 2):
+        even = f"{width + width % 2}x{height + height % 2}"
+        raise InputError(f"--size {width}x{height}: an MP4 has even numbers of pixels; give {even}")
+    if file.suffix.lower() == ".gif" and options.fps > GIF_FPS:
+        raise InputError(f"--fps {options.fps}: a GIF shows {GIF_FPS} pictures a second at most")
+    if options.energy and (width < 480 or height < 270):
+        raise InputError(f"--size {width}x{height}: too small for the energies, which need 480x270")
+    return file

@@ -1,0 +1,1 @@
+"""A run or a study as one HTML page."""

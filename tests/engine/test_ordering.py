@@ -1,0 +1,88 @@
+"""Spatial order of bodies, and how many threads share them."""
+
+import os
+
+import numpy as np
+import pytest
+
+from minidem.engine.search.ordering import _spread, reorder, spatial_order
+from minidem.engine.state import BLOCK
+from minidem.running.simulation import Pace, sensible_threads
+
+
+def test_bits_are_spread_to_every_third_place():
+    numbers = np.concatenate([[0, 1, 2, 2**15, 2**16 - 1], np.random.default_rng(0).integers(0, 2**16, 200)]).astype(
+        np.uint64
+    )
+    expected = [sum(((int(n) >> bit) & 1) << 3 * bit for bit in range(16)) for n in numbers]
+    assert _spread(numbers).tolist() == expected
+
+
+def extents(position, order):
+    """Mean volume of the boxes around each block of bodies."""
+    blocks = [position[:, order[k : k + BLOCK]] for k in range(0, order.size - BLOCK + 1, BLOCK)]
+    return np.mean([np.prod(np.ptp(block, axis=1)) for block in blocks])
+
+
+@pytest.mark.parametrize("shape", [(1.0, 1.0, 1.0), (1.0, 0.2, 5.0)])
+def test_blocks_are_compact(shape):
+    """Most of 16 blocks of bodies at random fill little more than their sixteenth of the box; a Z curve has jumps."""
+    rng = np.random.default_rng(1)
+    position = rng.uniform(0, 1, (3, 16 * BLOCK)) * np.reshape(shape, (3, 1))
+    order = spatial_order(position)
+    assert sorted(order) == list(range(position.shape[1]))
+    assert extents(position, order) < 3 / 16 * np.prod(shape) < extents(position, np.arange(order.size))
+
+
+def test_bodies_far_away_or_nowhere_spoil_nothing():
+    rng = np.random.default_rng(2)
+    position = rng.uniform(0, 1, (3, 4096))
+    position[:, 7], position[:, 8], position[:, 9] = 1e300, -1e9, np.nan
+    order = spatial_order(position)
+    assert sorted(order) == list(range(4096))
+    here = order[~np.isin(order, [7, 8, 9])]
+    assert extents(position, here) < 0.4 < extents(position, np.setdiff1d(np.arange(4096), [7, 8, 9]))
+
+
+def test_reordering_moves_whole_bodies_and_leaves_what_is_beyond_them():
+    rows, numbers = np.arange(18.0).reshape(2, 9), np.arange(6.0)
+    order = np.array([5, 3, 1, 0, 2, 4])
+    reorder((rows, numbers), order)
+    assert numbers.tolist() == order.tolist()
+    assert rows[:, :6].tolist() == [order.tolist(), (9 + order).tolist()]
+    assert rows[:, 6:].tolist() == [[6, 7, 8], [15, 16, 17]]
+
+
+def test_small_systems_stay_on_one_thread():
+    processors = len(os.sched_getaffinity(0))
+    assert [sensible_threads(blocks) for blocks in (1, 2, 3)] == [1, 1, 1]
+    assert sensible_threads(4) == min(2, processors)
+    assert sensible_threads(10**6) == processors
+
+
+def test_the_faster_number_of_threads_is_kept_and_the_other_tried_again():
+    pace = Pace(4)
+    chosen = []
+    for _ in range(100):
+        chosen.append(pace.threads)
+        pace.took(100, 0.1 if pace.threads == 4 else 0.3)
+    assert chosen[:3] == [4, 1, 4]
+    assert chosen.count(4) > 85 and chosen.count(1) >= 2
+    chosen.clear()
+    for _ in range(400):  # others want the processors now
+        chosen.append(pace.threads)
+        pace.took(100, 9.0 if pace.threads == 4 else 0.3)
+    assert 1 <= chosen.count(4) <= 3  # half a minute each, in two minutes of steps
+
+
+def test_nothing_is_tried_where_threads_are_given_or_one_is_enough():
+    for pace in (Pace(None), Pace(1)):
+        pace.took(100, 1.0)
+        assert pace.threads is None
+
+
+def test_what_is_too_short_tells_nothing():
+    pace = Pace(2)
+    pace.took(0, 10.0)
+    pace.took(5, 1e-4)
+    assert pace.threads == 2
