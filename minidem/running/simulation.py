@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import quaternions
-from ..engine.compile.compiling import cache_directory, compiled_for
+from ..engine.compile.cache import cache_directory
+from ..engine.compile.kernels import compiled_for
 from ..engine.rotation.loading import rotation as compiled_rotation
 from ..engine.search.lists import SMALLEST_SKIN
 from ..engine.search.ordering import reorder, spatial_order
