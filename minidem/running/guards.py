@@ -7,6 +7,7 @@ where the energy log has a row.
 import math
 from typing import TYPE_CHECKING
 
+from ..engine.state import Limits
 from ..engine.watching import BEHIND_WALL, TOO_DEEP, TOO_FAR
 from ..errors import ScenarioError
 from ..model.building import Model
@@ -22,13 +23,13 @@ if TYPE_CHECKING:
 CANCELLED = 0.5
 
 
-def limits(guard: Guard | None, model: Model) -> list[float]:
-    """As the kernels want them."""
+def limits(guard: Guard | None, model: Model) -> Limits:
+    """The limits that the kernels watch."""
     if guard is None:
-        return [math.inf, math.inf, math.inf, 0.0, 0.0]
+        return Limits()
     smallest = float(model.shapes.radius.min())
     travel = guard.travel * smallest if can_touch(model) else math.inf
-    return [guard.overlap, guard.overlap * smallest, travel, float(guard.outside), 1.0]
+    return Limits(guard.overlap, guard.overlap * smallest, travel, guard.outside, True)
 
 
 def can_touch(model: Model) -> bool:
