@@ -25,7 +25,9 @@ def text() -> str:
     for law in LAWS.values():
         keys = ", ".join(f"`{key}`" for key in law.keys) or "none"
         rows.append(f"| `{law.name}` | {law.summary} | {law.edge_power:g} | {keys} | {law.source} |\n")
-    sections = [f"\n## {law.name}\n\n```text\n{(import_module(law.module).__doc__ or '').strip()}\n```\n" for law in LAWS.values()]
+    sections = [
+        f"\n## {law.name}\n\n```text\n{(import_module(law.module).__doc__ or '').strip()}\n```\n" for law in LAWS.values()
+    ]
     return HEAD + "".join(rows) + "".join(sections)
 
 
