@@ -53,7 +53,6 @@ def test_a_changed_function_is_not_the_old_one():
         batch = np.zeros(7 * 128)
         batch[:4] = 0.5, 0.0, 0.0, -0.75  # at half a metre, with a reach of 0.75 m
         batch[5 * 128] = 3.0
-        contact_law("mine").forces.ctypes  # compiled
         deep = evaluated(contact_law("mine").forces, batch)
         assert deep == 0
         assert batch[5 * 128] == pytest.approx(factor * 3.0 * 0.25 / 0.5)
