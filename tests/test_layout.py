@@ -198,7 +198,7 @@ def test_heavy_imports_wait(module, later):
     """In a fresh interpreter, by what was really loaded."""
     script = f"import json, sys, {module}; print(json.dumps(sorted(sys.modules)))"
     if module.endswith("__main__"):
-        script = f"import json, sys, {module.removesuffix('.__main__')}.checks; print(json.dumps(sorted(sys.modules)))"
+        script = f"import json, sys, {module.removesuffix('.__main__')}.report; print(json.dumps(sorted(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     loaded = json.loads(done.stdout)
