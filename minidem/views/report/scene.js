@@ -193,7 +193,7 @@
       const towards = [cu * Math.cos(camera.round), cu * Math.sin(camera.round), Math.sin(camera.up)];
       const eye = data.frames[frame].middle.map((value, k) => value + away * towards[k]);
       for (const { normal, height, outline, surface } of walls[frame]) {
-        const light = 0.86 + 0.04 * normal[2];  // a floor is as light as that of a box
+        const light = 0.78 + 0.12 * normal[2];  // a floor is as light as that of a box
         gl.uniform3fv(paint, back.map((value, k) => light * value + (1 - light) * front[k]));
         if (dot(normal, eye) > height) surface();
         gl.uniform3fv(paint, front);
