@@ -105,7 +105,7 @@ def kernels() -> Finding:
 def stale_kernels() -> str:
     """Remedy for compiled kernels that do not work."""
     try:
-        from ..engine.compile.compiling import cache_directory
+        from ..engine.compile.cache import cache_directory
 
         folder = str(cache_directory())
     except Exception:
@@ -115,7 +115,7 @@ def stale_kernels() -> str:
 
 def cache() -> Finding:
     """Folder of compiled kernels."""
-    from ..engine.compile.compiling import cache_directory
+    from ..engine.compile.cache import cache_directory
 
     folder = cache_directory()
     if folder.name.startswith("minidem-"):  # a temporary one

@@ -14,7 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import quaternions
-from ..engine.compile.compiling import cache_directory, compiled_for
+from ..engine.compile.cache import cache_directory
+from ..engine.compile.kernels import compiled_for
+from ..engine.contact.loading import contact_law
 from ..engine.rotation.loading import rotation as compiled_rotation
 from ..engine.search.lists import SMALLEST_SKIN
 from ..engine.search.ordering import reorder, spatial_order
@@ -28,6 +30,7 @@ from ..files.checkpoint import VERSIONS, State, check_checkpoint, differences, l
 from ..files.trajectory import Frame, Trajectory, is_summary
 from ..machine import processors
 from ..model.building import Model, build_model, chunks, model_at_rest, run_memory
+from ..model.overlaps import check_overlaps
 from ..scenario.tables import Guard, Scenario
 from .guards import (
     bad_motion,
@@ -113,6 +116,7 @@ class Simulation:
         self._limits = limits(guard, model)
         self.step = 0
         self._rotation = compiled_rotation(rotation)
+        self._law = contact_law("hertz")
         self._advance: Any = None  # step.advance, compiled
         self.bodies = model.bodies()
         n = len(model.species)
@@ -188,8 +192,9 @@ class Simulation:
     def _make_world(self, skin: float) -> None:
         model = self.model
         vars(self).pop("_world", None)  # there is memory for one, not for two
-        self._world = make_world(self.bodies, model.shapes, model.walls, model.modulus, self.threads, skin)
-        self._world.team.limit[:] = self._limits
+        constants = (4.0 / 3.0 * model.modulus) ** 2
+        walls, limits = model.walls, self._limits
+        self._world = make_world(self.bodies, model.shapes, walls, constants, self.threads, skin, limits)
 
     @property
     def time(self) -> float:
@@ -218,7 +223,7 @@ class Simulation:
         size = self._pace.threads or self.threads
         world = world._replace(team=world.team._replace(size=size))
         world.team.step[:] = self.step, model.steps
-        arguments: Any = (steps, model.dt, model.gravity, self._rotation.advance, world, self._pending)
+        arguments: Any = (steps, model.dt, model.gravity, self._rotation.advance, self._law.forces, world, self._pending)
         if self._advance is None:
             self._advance = compiled_for(advance, (0, *arguments))
         began = time.perf_counter()
@@ -325,7 +330,9 @@ def sensible_threads(blocks: int) -> int:
 
 def prepared(scenario: Scenario, source: str, threads: int | None = None) -> Simulation:
     """The simulation of a scenario at step 0, with all of its kernels compiled."""
-    simulation = Simulation(build_model(scenario, source), scenario.integrator.rotation, threads, guard=scenario.guard)
+    model = build_model(scenario, source)
+    simulation = Simulation(model, scenario.integrator.rotation, threads, guard=scenario.guard)
+    check_overlaps(scenario, simulation._world, np.argsort(simulation._rank), source or scenario.name)
     simulation.observables()
     compiled_mark(scenario).touch()
     return simulation
@@ -519,7 +526,7 @@ def recorded(
 
 def initial_state(scenario: Scenario, source: str = "", text: str = "") -> Trajectory:
     """The state that a run of the scenario starts from, as a trajectory of one frame in memory."""
-    model = build_model(scenario, source)
+    model = prepared(scenario, source).model
     with Recorder(None, scenario, model, text) as recorder:
         recorder.record_frame(0, 0.0, Frame(model.position, model.velocity, model.orientation, model.angular_velocity))
         recorder.finish({})

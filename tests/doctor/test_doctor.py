@@ -18,7 +18,7 @@ from minidem.doctor import checks
 from minidem.doctor.examination import COMPILING, REQUIREMENT, requirements
 from minidem.doctor.findings import Finding, numbers
 from minidem.doctor.processes import in_a_process
-from minidem.engine.compile.compiling import cache_directory
+from minidem.engine.compile.cache import cache_directory
 from minidem.views import colours, plotter
 
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name not in ("DISPLAY", "WAYLAND_DISPLAY")}
