@@ -12,7 +12,7 @@ from pathlib import Path
 import minidem
 from minidem.engine.quaternion import turned
 from minidem.engine.rotation.euler import acceleration, kicked
-from minidem.rotor import run
+from minidem.rotor.bench import run
 
 
 # Functions of one body on plain tuples: q (w, x, y, z); omega, torque and inertia in principal axes. numba compiles them.

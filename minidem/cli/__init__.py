@@ -299,7 +299,7 @@ def rotor(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an earlier picture.")] = False,
 ) -> None:
     """One rigid body (or two) under a given torque, against an analytic or reference solution."""
-    from ..rotor.bench import run
+    from ..rotor.bench import bench_run, run
     from ..rotor.cases import CASES
 
     if list_:
@@ -313,9 +313,10 @@ def rotor(
     if case is None:
         raise InputError("CASE: name one, as in: minidem rotor constant-torque --integrator spiral; --list shows them")
     if plot is not None:
-        from ..views.motion import draw
+        from ..views.motion import check_file, draw
 
-        draw(case, integrator, dt, end, plot, overwrite)
+        check_file(plot, overwrite)
+        draw(bench_run(case, integrator, dt, end), plot)
     result = run(case, integrator, dt, end)
     stable = result["error"] is not None
     if json_:
@@ -573,8 +574,10 @@ def clump(
 ) -> None:
     """Fit a clump of spheres to a surface mesh; writes a CSV for scenarios and a picture of both."""
     from ..shapes.fitting import fitted_file
+    from ..views.pictures import drawn_fit
 
-    report = fitted_file(mesh, out, spheres, min_radius, target_error, scale, density, overwrite)
+    report, surface, fitted = fitted_file(mesh, out, spheres, min_radius, target_error, scale, density, overwrite)
+    report["picture"] = drawn_fit(surface.polydata(), fitted, Path(report["file"]).with_suffix(".png"))
     if json_:
         print(json.dumps(report))
     if json_ or quiet:
@@ -662,20 +665,23 @@ def view(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an earlier picture.")] = False,
 ) -> None:
     """Show a run, or how a scenario starts: a window with a time slider, or a picture."""
-    from ..views import scene as render
+    from ..views.colours import check_colour
+    from ..views.pictures import check_picture, frame_at, picture
+    from ..views.plotter import choose_window
+    from ..views.viewer import Viewer
 
     if frame is not None and time is not None:
         raise InputError("--time: give a frame or a time, not both")
     if screenshot is not None:
-        render.check_picture(screenshot, overwrite)
-    render.check_colour(colour)
-    render.choose_window(interactive=screenshot is None)
+        check_picture(screenshot, overwrite)
+    check_colour(colour)
+    choose_window(interactive=screenshot is None)
     with to_see(run_dir) as trajectory:
-        chosen = render.frame_at(trajectory, frame, time, str(run_dir))
+        chosen = frame_at(trajectory, frame, time, str(run_dir))
         if screenshot is not None:
-            render.picture(trajectory, chosen, screenshot, colour, spheres, pixels(size))
+            picture(trajectory, chosen, screenshot, colour, spheres, pixels(size))
         else:
-            render.Viewer(trajectory, chosen, colour, spheres).plotter.show()
+            Viewer(trajectory, chosen, colour, spheres).plotter.show()
 
 
 def to_see(run: Path) -> "Trajectory":
@@ -780,14 +786,15 @@ def movie(
     """Make a film of a run: MP4, or GIF."""
     from ..files.trajectory import Trajectory
     from ..views import movie
-    from ..views import scene as render
+    from ..views.colours import check_colour
+    from ..views.plotter import choose_window
 
-    render.check_colour(colour)
+    check_colour(colour)
     options = movie.Options(fps, pixels(size), slow, orbit, energy, colour, spheres, shadows)
     file = movie.film_file(out, overwrite, options)
     if file != out and not quiet:
         print(f"{out}: there is no ffmpeg, which makes MP4 (pip install imageio-ffmpeg); writing {file}", file=sys.stderr)
-    render.choose_window(interactive=False)
+    choose_window(interactive=False)
     with Trajectory(run_dir) as trajectory, stop_signals() as received, film_bar(file.name, quiet) as on_progress:
         try:
             count = movie.film(trajectory, str(run_dir), file, options, frames, on_progress, stop=lambda: bool(received))
@@ -804,7 +811,7 @@ def movie(
 @app.command()
 def doctor(json_: Json = False) -> None:
     """Tell what of this installation works, and how to mend what does not."""
-    from ..doctor.checks import report
+    from ..doctor.report import report
 
     raise typer.Exit(report(json_))
 

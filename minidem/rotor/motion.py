@@ -1,6 +1,7 @@
 """Orientations and angular velocities over time."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,3 +32,16 @@ class Motion:
     def kinetic_energy(self, inertia: Array) -> Array:
         """(k,) of all bodies, J"""
         return 0.5 * (inertia * self.omega**2).sum(axis=(1, 2))
+
+
+class BenchRun(NamedTuple):
+    """A case of the bench with one integrator, beside its reference."""
+
+    case: str
+    integrator: str
+    dt: float  # s
+    motion: Motion  # at k times
+    reference: Motion  # at the same times
+    error_q: Array  # (k - 1,) relative L1 errors after the start
+    error_omega: Array  # (k - 1,)
+    energy_deviation: Array | None  # (k,) |E - E0| / |E0|; None if energy is not conserved

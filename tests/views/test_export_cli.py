@@ -159,7 +159,7 @@ def test_no_frames(minidem_command, directory, run):
     with h5py.File(run / "trajectory.h5", "r+") as file:
         for name in ("position/step", "position/time", "position/value", "velocity/value"):
             file[f"particles/bodies/{name}"].resize(0, axis=0)
-    refused(minidem_command("export", "rods", "--out", "out.csv"), "rods: has no frames; ", "run it anew")
+    refused(minidem_command("export", "rods", "--out", "out.csv"), "rods: has no frames; ", "run it again")
     manifest = json.loads((run / "manifest.json").read_text())
     (run / "manifest.json").write_text(json.dumps(manifest | {"status": "running", "pid": 2**22 + 1}))
     refused(minidem_command("export", "rods", "--out", "out.csv"), "rods: has no frames, as it was killed before its end")
@@ -191,7 +191,7 @@ def test_no_run(minidem_command, directory, run):
         (["--out", "out.csv", "--what", "sphere"], ["did you mean spheres?"]),
         ([], ["--format: give one of vtkhdf, vtp, xyz, csv, gsd"]),
         (["--out", "rods", "--format", "csv"], ["--out rods: is a directory"]),
-        (["--out", "box.toml/out.csv"], ["--out box.toml/out.csv: box.toml is no directory"]),
+        (["--out", "box.toml/out.csv"], ["--out box.toml/out.csv: box.toml is not a directory"]),
         (["--out", "box.toml/there/out.pvd"], ["cannot be written: Not a directory"]),
         (["--out", "x" * 300 + ".csv"], ["cannot be written: File name too long"]),
         (["--out", "rods/energy.csv", "--overwrite"], ["a file of the run itself"]),
