@@ -411,7 +411,7 @@ LOGS = ("trajectory.h5", "energy.csv")
 def go_on(rng, run):
     """By some steps, or to the end; what is printed of it."""
     from minidem import resume
-    from minidem.cli import run_table
+    from minidem.cli.runs import run_table
 
     pieces, made, notes = rng.choice((0, 1, 1, 3, 1000)), [], []
     result = resume(
