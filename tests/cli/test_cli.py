@@ -1,5 +1,6 @@
 """The command line: what is printed where, exit codes, files written and files left alone."""
 
+import dataclasses
 import json
 import os
 import pty
@@ -7,14 +8,17 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import h5py
 import numpy as np
 import pytest
+import pyvista
 from command import BOX, Outcome, in_a_shell
 
 import minidem
+from minidem.engine.contact.registry import LAWS
 from minidem.engine.rotation.registry import SCHEMES
 from minidem.scenario.tables import load, rayleigh_time
 
@@ -77,7 +81,7 @@ def test_stderr_is_quiet_when_it_is_no_terminal(plain):
 def test_run_prints_a_summary(minidem_command):
     outcome = minidem_command("run", "box.toml")
     assert outcome.code == 0, outcome.stderr
-    for word in ("bodies", "integrator", "spiral", "steps", "100", "energy drift", "output/some-rods", "ok"):
+    for word in ("5 bodies, 15 spheres", "integrator", "spiral", "100 steps in ", "energy drift", "output/some-rods", "ok"):
         assert word in outcome.stdout, word
     assert "\x1b" not in outcome.stdout
 
@@ -479,7 +483,7 @@ def test_check_reports_and_writes_nothing(minidem_command, directory):
 def test_check_for_people(minidem_command):
     outcome = minidem_command("check", "box.toml")
     assert outcome.code == 0 and outcome.stderr == ""
-    for word in ("bodies", "5 of 15 spheres", "memory", "Rayleigh", "Hertz", "steps", "100", "rod"):
+    for word in ("5 bodies, 15 spheres", "memory", "suggested dt", "Rayleigh", "Hertz", "steps", "100", "rod"):
         assert word in outcome.stdout, word
 
 
@@ -487,7 +491,7 @@ def test_check_of_bodies_at_rest(minidem_command):
     """Which never collide: there is no Hertz contact time."""
     rest = ["--set", "place[0].speed=0", "--set", "place[0].spin=0", "--set", "body[0].velocity=[0, 0, 0]"]
     assert minidem_command("check", "box.toml", "--json", *rest).json["dt_hertz"] is None
-    assert "none Hertz" in minidem_command("check", "box.toml", *rest).stdout
+    assert "contact time unknown: all bodies start at rest" in minidem_command("check", "box.toml", *rest).stdout
 
 
 # --- the catalogue and the help ------------------------------------------------------------------------------
@@ -509,6 +513,20 @@ def test_catalogue_as_json(minidem_command):
     for row, scheme in zip(rows, SCHEMES.values(), strict=True):
         assert (row["order"], row["torque_evaluations"]) == (scheme.order, scheme.torque_evaluations)
         assert (row["source"], row["usable_in"]) == (scheme.source, scheme.usable_in)
+
+
+def test_laws(minidem_command):
+    outcome = minidem_command("laws")
+    assert outcome.code == 0
+    _, *rows = outcome.stdout.splitlines()
+    assert [row.split()[0] for row in rows] == list(LAWS)
+    for row, law in zip(rows, LAWS.values(), strict=True):
+        assert law.summary in row and law.source in row and all(key in row for key in law.keys)
+
+
+def test_laws_as_json(minidem_command):
+    rows = minidem_command("laws", "--json").json["laws"]
+    assert rows == [dataclasses.asdict(law) | {"keys": list(law.keys)} for law in LAWS.values()]
 
 
 def test_every_integrator_of_the_catalogue_runs(minidem_command):
@@ -535,6 +553,33 @@ def test_help(minidem_command):
         outcome = minidem_command(name, "--help")
         assert outcome.code == 0
         assert all(option in outcome.stdout for option in options[name])
+
+
+def test_short_help(minidem_command):
+    for command in ([], ["run"], ["laws"], ["clump"]):
+        assert minidem_command(*command, "-h") == minidem_command(*command, "--help")
+        assert minidem_command(*command, "-h").code == 0
+
+
+def test_order_of_the_commands(minidem_command):
+    """What everybody needs first; no summary is cut off."""
+    _, _, listed = minidem_command("--help").stdout.partition("Commands:\n")
+    assert [line.split()[0] for line in listed.splitlines()][:3] == ["run", "check", "resume"]
+    assert "..." not in listed
+
+
+def test_version(minidem_command):
+    written = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]["version"]
+    assert minidem_command("--version") == Outcome(0, f"minidem {written}\n", "")
+
+
+def test_clump_for_people(minidem_command, directory):
+    pyvista.Box((0, 10, 0, 20, 0, 10)).triangulate().save(directory / "box.stl")
+    options = ("box.stl", "--spheres", 20, "--scale", 0.001, "--overwrite")
+    errors = minidem_command("clump", *options, "--json").json["errors"]
+    printed = " ".join(minidem_command("clump", *options).stdout.split())
+    assert f"relative volume error {errors['volume']:.1e}, centre off by {errors['centre']:.1e} of the size" in printed
+    assert f"mean surface distance {errors['mean_distance']:.1e} m, largest {errors['max_distance']:.1e} m" in printed
 
 
 def test_console_script_is_the_same(directory):

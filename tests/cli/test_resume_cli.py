@@ -1,4 +1,4 @@
-"""minidem resume, and what stops a run so that it can be gone on with."""
+"""minidem resume, and what stops a run so that it can be continued."""
 
 import json
 import re
@@ -16,7 +16,7 @@ def stopped(minidem_command, directory):
     """A run that stopped before its first step, for want of time."""
     outcome = minidem_command("run", "box.toml", *LONGER, "--out", "run", "--max-wall", "0.0001s", "--json")
     assert outcome.code == 0 and outcome.json["status"] == "interrupted" and outcome.json["steps"] == 0
-    assert outcome.stderr == "stopped after 0 steps; go on with: minidem resume run\n"
+    assert outcome.stderr == "stopped after 0 steps; continue with: minidem resume run\n"
     return directory / "run"
 
 
@@ -31,7 +31,12 @@ def test_goes_on_to_the_end(stopped, minidem_command, directory):
 
 def test_table(stopped, minidem_command):
     outcome = minidem_command("resume", "run", "--threads", 1, "--checkpoint-every", 0.01)
-    assert outcome.code == 0 and re.search(r"^steps +10000 in ", outcome.stdout, re.MULTILINE)
+    assert outcome.code == 0 and re.search(r"^completed +10,000 steps in ", outcome.stdout, re.MULTILINE)
+
+
+def test_table_of_an_unfinished_run(minidem_command):
+    outcome = minidem_command("run", "box.toml", *LONGER, "--out", "run", "--max-wall", "0.0001s")
+    assert re.search(r"^completed +0 of 10,000 steps \(0 %\) in ", outcome.stdout, re.MULTILINE)
 
 
 def test_changed_scenario_is_refused_with_the_difference(stopped, minidem_command):
