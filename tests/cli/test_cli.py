@@ -1,6 +1,5 @@
 """The command line: what is printed where, exit codes, files written and files left alone."""
 
-import dataclasses
 import json
 import os
 import pty
@@ -526,7 +525,10 @@ def test_laws(minidem_command):
 
 def test_laws_as_json(minidem_command):
     rows = minidem_command("laws", "--json").json["laws"]
-    assert rows == [dataclasses.asdict(law) | {"keys": list(law.keys)} for law in LAWS.values()]
+    assert [row["name"] for row in rows] == list(LAWS)
+    for row, law in zip(rows, LAWS.values(), strict=True):
+        assert (row["summary"], row["source"]) == (law.summary, law.source)
+        assert (row["edge_power"], row["keys"]) == (law.edge_power, list(law.keys))
 
 
 def test_every_integrator_of_the_catalogue_runs(minidem_command):
