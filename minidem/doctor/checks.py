@@ -129,7 +129,7 @@ def kernels() -> Finding:
 
 def stale_kernels() -> str:
     try:
-        from ..engine.compile.compiling import cache_directory
+        from ..engine.compile.cache import cache_directory
 
         folder = str(cache_directory())
     except Exception:
@@ -138,7 +138,7 @@ def stale_kernels() -> str:
 
 
 def cache() -> Finding:
-    from ..engine.compile.compiling import cache_directory
+    from ..engine.compile.cache import cache_directory
 
     folder = cache_directory()
     if folder.name.startswith("minidem-"):  # a temporary one

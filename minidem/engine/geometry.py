@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from .compile.compiling import inlined
 from .compile.fours import four_at, numbers_of
+from .compile.kernels import inlined
 
 index = np.uint64  # numba leaves out the check for negative indices where an index cannot be negative
 

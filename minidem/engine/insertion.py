@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .compile.compiling import inlined, internal, kernel
+from .compile.kernels import inlined, internal, kernel
 from .geometry import apart, height
 from .quaternion import carried, matrix
 

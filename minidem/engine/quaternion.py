@@ -2,7 +2,7 @@
 
 import math
 
-from .compile.compiling import fused, inlined
+from .compile.kernels import fused, inlined
 
 # pi in two parts (Cody and Waite 1980, ch. 8): the first has 33 bits, so that k times it is exact for the k that occur.
 _PI_1, _PI_2 = 3.1415926534682512, 1.2154201013012384e-10

@@ -7,7 +7,7 @@ back at a stop and semi-implicit Euler as in Guenole et al., Comput. Mater. Sci.
 
 import math
 
-from .compile.compiling import internal, kernel
+from .compile.kernels import internal, kernel
 from .quaternion import product, unit
 from .step import find_forces, place_block
 

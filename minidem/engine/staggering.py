@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from .compile.compiling import kernel
+from .compile.kernels import kernel
 
 
 @kernel
 def rotate_all(rotate, orientation, spin, torque, inertia, dt):
-    """Only kernels can call the functions of a rotational integrator (see compiling.rotation_kernel)."""
+    """Only kernels can call the functions of a rotational integrator (see compile/pointers.py)."""
     rotate(orientation, spin, torque, inertia, 0, orientation.shape[1], dt)
 
 

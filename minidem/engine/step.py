@@ -1,6 +1,6 @@
 """The time step: leapfrog for the centres of mass, any scheme for the rotation, contacts at the new positions."""
 
-from .compile.compiling import inlined, kernel
+from .compile.kernels import inlined, kernel
 from .contact.finding import contact_forces
 from .search.lists import place_listed, renew_lists, travelled
 from .state import BLOCK
@@ -55,7 +55,7 @@ def advance(me, steps, dt, gravity, rotate, world, pending):
 
     `pending`: the forces of step n are not known yet. Returns the steps made and whether the forces of the last are still
     pending because the lists need more room. `rotate` is the `advance` of a rotational integrator (see
-    compiling.rotation_kernel).
+    compile/pointers.py).
     """
     bodies, lists, team = world.bodies, world.lists, world.team
     blocks, n, lanes = lists.wanted.size, bodies.mass.size, bodies.orientation.shape[1]

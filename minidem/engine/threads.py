@@ -4,32 +4,13 @@ The threads are the caller's; they meet at barriers, which takes far less time t
 kernels are compiled once for any number of threads.
 """
 
-import os
-
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
-
-from .compile.compiling import inlined, internal
+from .compile.atomics import fetch_add, give_way
+from .compile.kernels import inlined, internal
 from .geometry import index
 from .state import BLOCK
 
 ARRIVED, TURN = 0, 8  # in Team.sync, a cache line each
 _SPINS = 2000  # about 20 us; then others may have the core
-_give_way = types.ExternalFunction("SwitchToThread" if os.name == "nt" else "sched_yield", types.int32())
-
-
-@intrinsic
-def fetch_add(context, array, index, value):
-    """array[index] as it was, with `value` added to it, as one operation that all threads see in the same order."""
-
-    def generate(context, builder, signature, arguments):
-        kind = signature.args[0]
-        struct = context.make_array(kind)(context, builder, arguments[0])
-        place = cgutils.get_item_pointer(context, builder, kind, struct, [arguments[1]])
-        return builder.atomic_rmw("add", place, arguments[2], "seq_cst")
-
-    return types.int64(array, types.int64, types.int64), generate
 
 
 @internal
@@ -43,7 +24,7 @@ def wait_for_all(size, sync):
         while fetch_add(sync, TURN, 0) == turn:
             spins += 1
             if spins > _SPINS:
-                _give_way()
+                give_way()
 
 
 @inlined

@@ -2,7 +2,7 @@
 
 import math
 
-from .compile.compiling import inlined, internal
+from .compile.kernels import inlined, internal
 from .geometry import column, height, index, sphere, squared_distance
 
 INSPECT_EVERY = 250  # steps: motion that has gone wrong stays wrong. Overlaps come and go, and are watched at every step.

@@ -4,7 +4,6 @@ import numpy as np
 
 from .search.lists import body_pairs
 from .state import BLOCK, CONTACTS, Grid, Lists, Shapes, Spheres, Team, World
-from .step import advance
 
 LEVELS = 24  # size classes of bodies, each twice the one before; the last has all the larger ones
 SPARE = 1.2  # room for candidates, in those that there are
@@ -96,13 +95,6 @@ def make_room(world):
         for values in (lists.subject, lists.candidate):  # in place: there is memory for one set of lists, not for two
             values.resize(room[-1], refcheck=False)
         lists.old_position[:] = np.nan
-
-
-def find_contacts(world, rotate):
-    """Lists and forces of the present state, by one thread. `rotate` is any kernel of a rotational integrator; it is not
-    called."""
-    while advance(0, 0, 0.0, (0.0, 0.0, 0.0), rotate, world, True)[1]:
-        make_room(world)
 
 
 def grid_for(reach):

@@ -20,7 +20,7 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from ..engine.compile.compiling import get_host_cpu_name, source_digest
+from ..engine.compile.cache import processor, source_digest
 from ..engine.state import LANES
 from ..errors import InputError
 from ..machine import version
@@ -70,7 +70,7 @@ def origin_of(scenario: Scenario, text: str, model: Model) -> dict[str, str]:
         "minidem": version("minidem"),
         "kernels": source_digest(),
         "numba": version("numba"),
-        "processor": get_host_cpu_name(),
+        "processor": processor(),
     }
     for clump in model.clumps:  # a file may have changed
         what = (clump.body_spheres, clump.principal_inertia, clump.principal_axes, np.float64(clump.mass))

@@ -6,15 +6,13 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import combinations_with_replacement
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import quaternions
-from ..engine.rotation.loading import rotation as compiled_rotation
 from ..engine.state import Bodies, Shapes, Walls, inertia_rows, padded
-from ..engine.world import candidate_pairs, find_contacts, make_shapes, make_world
+from ..engine.world import make_shapes
 from ..errors import InputError, ScenarioError
 from ..machine import available_memory, in_bytes
 from ..scenario.tables import MAX_BODIES, Material, Scenario
@@ -24,14 +22,13 @@ from .placing.random import Streams, random_directions, random_poses
 
 Array = NDArray[np.float64]
 CHUNK = 4096  # bodies whose poses are worked out together: what that takes on the way stays small
-TOUCHING = 1e-9  # an overlap of less than this part of the radii is round-off, not an error
 MAX_SPHERES_IN_ALL = 2**32 - 2**16  # the kernels number them, and after them the walls, with 32 bits
-PRESSED = 0.3  # bodies packed to a fraction may overlap by this part of the smaller radius; see test_packing.py
 
 
 @dataclass(frozen=True)
 class Model:
     clumps: list[Clump]  # those that have bodies, in the scenario's order
+    counts: list[int]  # bodies of each [[body]], which is one, and of each [[place]]
     species: NDArray[np.int64]  # (n,) index into `clumps`
     position: Array  # (n, 3) of the centres of mass, m
     orientation: Array  # (n, 4) clump as given -> world
@@ -118,6 +115,7 @@ def model_at_rest(scenario: Scenario, source: str = "") -> Model:
     dt = scenario.dt_seconds({clump.name: clump.spheres for clump in clumps})
     return Model(
         clumps=clumps,
+        counts=counts,
         species=species,
         position=np.broadcast_to(0.0, (len(species), 3)),
         orientation=np.broadcast_to([1.0, 0.0, 0.0, 0.0], (len(species), 4)),
@@ -137,8 +135,7 @@ def build_model(scenario: Scenario, source: str = "") -> Model:
     source = source or scenario.name
     model = model_at_rest(scenario, source)
     kind, clumps, shapes, walls = model.species, model.clumps, model.shapes, model.walls
-    exact = len(scenario.body)
-    counts = body_counts(scenario, clumps, source)
+    exact, counts = len(scenario.body), model.counts
 
     streams = Streams.of(scenario.seed)
     position = np.array([body.position for body in scenario.body], float).reshape(exact, 3)
@@ -167,13 +164,7 @@ def build_model(scenario: Scenario, source: str = "") -> Model:
     angular_velocity *= np.repeat([0.0] * exact + [group.spin for group in scenario.place], counts)[:, None]
     for b, body in enumerate(scenario.body):
         velocity[b], angular_velocity[b] = body.velocity, body.angular_velocity
-    model = replace(model, position=position, orientation=orientation, velocity=velocity, angular_velocity=angular_velocity)
-    rotate = compiled_rotation(scenario.integrator.rotation).advance
-    with np.errstate(over="ignore", invalid="ignore"):  # of sizes beyond all reason
-        overlaps = initial_overlaps(model, rotate, exact, box_walls(scenario), PRESSED if packed else 0.0)
-    if overlaps:
-        raise ScenarioError([f"{source}: {line}" for line in overlaps])
-    return model
+    return replace(model, position=position, orientation=orientation, velocity=velocity, angular_velocity=angular_velocity)
 
 
 def map_large_arrays() -> None:
@@ -270,49 +261,3 @@ def box_walls(scenario: Scenario) -> int:
 def wall_name(wall: int, boxed: int) -> str:
     """`boxed`: how many walls are those of the box."""
     return f"the box at {BOX_WALLS[wall]}" if wall < boxed else f"wall[{wall - boxed}]"
-
-
-def initial_overlaps(model: Model, rotate: Any, exact: int, boxed: int, pressed: float = 0.0) -> list[str]:
-    """What touches at the start, a line a pair of bodies or a body and a wall: which, and by how much.
-
-    `rotate` is a kernel of the rotational integrator. The first `exact` bodies are the scenario's [[body]] entries, the
-    first `boxed` walls are those of the box. The other bodies may overlap by `pressed` smaller radii; where it is above
-    zero, one line tells of all that overlap by more.
-    """
-    bodies = model.bodies()._replace(inertia=np.empty((9, 0)), spin=np.empty((3, 0)))  # nothing turns here
-    world = make_world(bodies, model.shapes, model.walls, model.modulus)
-    find_contacts(world, rotate)
-    place = world.spheres.place.reshape(-1, 4)
-    owner, centre, radius = world.spheres.owner, place[:, :3], place[:, 3]
-    walls = model.walls
-    deepest: dict[tuple[int, str], float] = {}
-    beyond: list[float] = []  # overlaps of packed bodies, in smaller radii
-
-    def named(b: int) -> str:
-        return f"body[{b}]" if b < exact else f"placed body {b - exact}"
-
-    def what(other: int) -> str:
-        if other < owner.size:
-            return f"overlaps {named(owner[other])}"
-        return f"reaches beyond {wall_name(other - owner.size, boxed)}"
-
-    for i, other in candidate_pairs(world):
-        at_wall = other >= owner.size
-        j, w = np.where(at_wall, i, other), np.where(at_wall, other - owner.size, 0)
-        distance = np.linalg.norm(centre[i] - centre[j], axis=1)
-        total, smaller = radius[i] + radius[j], np.minimum(radius[i], radius[j])
-        if at_wall.any():
-            height = np.einsum("pc,cp->p", centre[i] - walls.point.T[w], walls.normal[:, w])
-            distance, total = np.where(at_wall, height, distance), np.where(at_wall, radius[i], total)
-        depth = total - distance
-        packed = (pressed > 0) & (owner[j] >= exact)
-        beyond += list((depth / smaller)[packed & ~(depth <= pressed * smaller)])  # also NaN
-        for p in np.flatnonzero(~packed & (depth > TOUCHING * total)):
-            key = (int(owner[i[p]]), what(int(other[p])))
-            deepest[key] = max(deepest.get(key, 0.0), depth[p])
-
-    lines = [f"{named(b)}: {fault} by {depth:.3g} m at the start; move it" for (b, fault), depth in sorted(deepest.items())]
-    if beyond:
-        rule = f"{len(beyond)} contacts of packed bodies are deeper than {pressed} radii, the deepest {max(beyond):.3g}"
-        lines.append(f"place: {rule}; lower packing_fraction or enlarge domain.box")
-    return lines

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from ..engine.compile.compiling import internal, kernel
+from ..engine.compile.kernels import internal, kernel
 from ..engine.rotation.loading import rotation
 from ..engine.rotation.registry import SCHEMES
 from ..engine.state import inertia_rows

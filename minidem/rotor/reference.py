@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
 from .. import quaternions
-from ..engine.compile.compiling import kernel
+from ..engine.compile.kernels import kernel
 from ..errors import InputError
 from .torques import pointer
 

@@ -7,18 +7,15 @@ Each is written ``(t, dt, q, omega, torque)``: from the time (s), the orientatio
 import math
 from functools import cache
 
-from numba import cfunc, float64, types
-
-from ..engine.compile.compiling import ROWS, internal, kernel
+from ..engine.compile.kernels import internal
+from ..engine.compile.pointers import torque_pointer
 from ..engine.quaternion import matrix, to_body
-
-_signature = types.void(float64, float64, ROWS, ROWS, ROWS)
 
 
 @cache
 def pointer(torque):
     """A pointer to the compiled function, so that the marching kernel is compiled once for all the cases."""
-    return kernel(torque, lambda **options: cfunc(_signature, **options))
+    return torque_pointer(torque)
 
 
 @internal

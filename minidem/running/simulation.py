@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import quaternions
-from ..engine.compile.compiling import cache_directory, compiled_for
+from ..engine.compile.cache import cache_directory
+from ..engine.compile.kernels import compiled_for
 from ..engine.rotation.loading import rotation as compiled_rotation
 from ..engine.search.lists import SMALLEST_SKIN
 from ..engine.search.ordering import reorder, spatial_order
@@ -28,6 +29,7 @@ from ..files.checkpoint import VERSIONS, State, check_checkpoint, differences, l
 from ..files.trajectory import Frame, Trajectory, is_summary
 from ..machine import processors
 from ..model.building import Model, build_model, chunks, model_at_rest, run_memory
+from ..model.overlaps import check_overlaps
 from ..scenario.tables import Guard, Scenario
 from .guards import (
     bad_motion,
@@ -325,7 +327,9 @@ def sensible_threads(blocks: int) -> int:
 
 def prepared(scenario: Scenario, source: str, threads: int | None = None) -> Simulation:
     """The simulation of a scenario at step 0, with all of its kernels compiled."""
-    simulation = Simulation(build_model(scenario, source), scenario.integrator.rotation, threads, guard=scenario.guard)
+    model = build_model(scenario, source)
+    simulation = Simulation(model, scenario.integrator.rotation, threads, guard=scenario.guard)
+    check_overlaps(scenario, simulation._world, np.argsort(simulation._rank), source or scenario.name)
     simulation.observables()
     compiled_mark(scenario).touch()
     return simulation
@@ -519,7 +523,7 @@ def recorded(
 
 def initial_state(scenario: Scenario, source: str = "", text: str = "") -> Trajectory:
     """The state that a run of the scenario starts from, as a trajectory of one frame in memory."""
-    model = build_model(scenario, source)
+    model = prepared(scenario, source).model
     with Recorder(None, scenario, model, text) as recorder:
         recorder.record_frame(0, 0.0, Frame(model.position, model.velocity, model.orientation, model.angular_velocity))
         recorder.finish({})

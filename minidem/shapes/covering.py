@@ -1,12 +1,10 @@
 """Greedy cover of a voxel set by spheres around its voxels."""
 
 import heapq
-from functools import partial
 
 import numpy as np
-from numba import njit
 
-from ..engine.compile.compiling import internal, kernel
+from ..engine.compile.kernels import growing, internal
 
 
 @internal
@@ -26,7 +24,7 @@ def covered(free, i, radius, take):
     return count
 
 
-@partial(kernel, compiler=njit)  # its heap grows
+@growing  # its heap
 def greedy_cover(free, voxels, radii, most, left):
     """Up to `most` candidates, each the one that covers most of what is still free, until at most `left` voxels are.
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..engine.compile.compiling import inlined, internal, kernel
+from ..engine.compile.kernels import inlined, internal, kernel
 from ..engine.geometry import minus
 from ..engine.world import near_pairs
 

@@ -15,7 +15,7 @@ import pytest
 from command import PATIENCE, in_a_shell
 
 from minidem.doctor import checks as doctor
-from minidem.engine.compile.compiling import cache_directory
+from minidem.engine.compile.cache import cache_directory
 from minidem.views import scene as render
 
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name not in ("DISPLAY", "WAYLAND_DISPLAY")}

@@ -22,7 +22,7 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from minidem.engine.compile.compiling import kernel
+from minidem.engine.compile.kernels import kernel
 from minidem.engine.search.lists import STEPS_PER_LIST, next_skin
 from minidem.engine.world import make_world, near_pairs
 from minidem.model.building import build_model

@@ -7,7 +7,8 @@ import pytest
 from numba import njit
 from numba.core.errors import TypingError
 
-from minidem.engine.compile.compiling import fused, in_this_process, inlined, rotation_kernel
+from minidem.engine.compile.kernels import fused, in_this_process, inlined
+from minidem.engine.compile.pointers import rotation_pointer
 from minidem.engine.rotation.loading import rotation
 from minidem.engine.rotation.registry import SCHEMES
 from minidem.engine.state import inertia_rows
@@ -55,7 +56,7 @@ def test_bodies_outside_the_range_stay():
 
 
 def test_whole_numbers_become_floats():
-    rest = rotation_kernel([fused(lambda q, spin, torque, inertia, dt: (q, (0, 1, 2)))], "rest", 3, in_this_process)
+    rest = rotation_pointer([fused(lambda q, spin, torque, inertia, dt: (q, (0, 1, 2)))], "rest", 3, in_this_process)
     q, spin, torque, inertia = bodies(3)
     called(rest, q, spin, torque, inertia, 0, 40, 0.02)
     assert (spin.T == [0.0, 1.0, 2.0]).all()
@@ -64,7 +65,7 @@ def test_whole_numbers_become_floats():
 def test_functions_of_a_tuple_act_one_after_the_other():
     doubled = fused(lambda q, spin, torque, inertia, dt: (q, (2.0 * spin[0], spin[1], dt)))
     shifted = fused(lambda q, spin, torque, inertia, dt: (q, (spin[0] + 1.0, spin[1], 2.0 * spin[2])))
-    both = rotation_kernel([doubled, shifted], "both", 3, in_this_process)
+    both = rotation_pointer([doubled, shifted], "both", 3, in_this_process)
     q, spin, torque, inertia = bodies(3)
     expected = np.array([2.0 * spin[0] + 1.0, spin[1], np.full(40, 0.04)])
     called(both, q, spin, torque, inertia, 0, 40, 0.02)
@@ -73,7 +74,7 @@ def test_functions_of_a_tuple_act_one_after_the_other():
 
 def test_wrong_number_of_values_is_said():
     with pytest.raises(TypingError, match="spin: 4 numbers are wanted"):
-        rotation_kernel([fused(lambda q, spin, torque, inertia, dt: (q, torque))], "few", 4, in_this_process)
+        rotation_pointer([fused(lambda q, spin, torque, inertia, dt: (q, torque))], "few", 4, in_this_process)
 
 
 @inlined

@@ -5,7 +5,7 @@ from threading import Thread
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from minidem.engine.compile.compiling import kernel
+from minidem.engine.compile.kernels import kernel
 from minidem.engine.rotation.loading import rotation
 from minidem.engine.search.lists import find_candidates, travelled
 from minidem.engine.state import BLOCK, Bodies, Walls, inertia_rows

@@ -9,10 +9,10 @@ import pytest
 from brute_force import elastic_energy, random_quaternions, rotations
 
 import minidem
-from minidem.engine.rotation.loading import rotation
 from minidem.errors import ScenarioError
-from minidem.model.building import build_model, initial_overlaps
-from minidem.running.simulation import Simulation
+from minidem.model import overlaps as overlaps_module
+from minidem.model.building import build_model
+from minidem.running.simulation import Simulation, prepared
 from minidem.scenario.tables import parse
 
 HEAD = """
@@ -53,6 +53,10 @@ def model_of(*parts):
     return build_model(parse(HEAD + "".join(parts), "crowd.toml"), "crowd.toml")
 
 
+def world_of(model):
+    return Simulation(model, "spiral")._world
+
+
 def sphere_centres(model, frame):
     """(s, 3) from positions and orientations as they are given out"""
     return np.vstack(
@@ -78,7 +82,7 @@ def kernel_sphere_centres(model, bodies):
 
 def overlaps(*parts):
     with pytest.raises(ScenarioError) as failure:
-        model_of(*parts)
+        prepared(parse(HEAD + "".join(parts), "crowd.toml"), "crowd.toml")
     return failure.value.errors
 
 
@@ -105,7 +109,7 @@ def test_the_depth_is_that_of_the_deepest_sphere(x, wall):
 def test_placed_bodies_are_told_from_exact_ones():
     model = model_of(*(body("ball", [x, 0, 0]) for x in (0, 1, 2)))
     crowded = replace(model, position=np.array([[0, 0, 0], [0.09, 0, 0], [0.17, 0, 0]]))
-    assert initial_overlaps(crowded, rotation("spiral").advance, exact=1, boxed=0) == [
+    assert overlaps_module.overlaps(world_of(crowded), np.arange(3), exact=1, boxed=0) == [
         "body[0]: overlaps placed body 0 by 0.01 m at the start; move it",
         "placed body 0: overlaps placed body 1 by 0.02 m at the start; move it",
     ]
@@ -117,7 +121,7 @@ def test_packed_bodies_may_overlap_by_a_part_of_the_smaller_radius():
         model = model_of(*(body(clump, [x, 0, 0]) for x, clump in enumerate(clumps)))
         for depth, lines in ((0.25e-3, 0), (0.4e-3, 1)):
             pressed = replace(model, position=np.array([[0, 0, 0], [0.051 - depth, 0, 0]]))
-            found = initial_overlaps(pressed, rotation("spiral").advance, exact=0, boxed=0, pressed=0.3)
+            found = overlaps_module.overlaps(world_of(pressed), np.arange(2), exact=0, boxed=0, pressed=0.3)
             assert len(found) == lines
             assert all("1 contacts of packed bodies are deeper than 0.3 radii, the deepest 0.4;" in line for line in found)
 

@@ -10,8 +10,9 @@ from typer.testing import CliRunner
 
 from minidem.cli import app
 from minidem.errors import ScenarioError
-from minidem.model.building import PRESSED, build_model
-from minidem.running.simulation import Simulation, outlook, run
+from minidem.model.building import build_model
+from minidem.model.overlaps import PRESSED
+from minidem.running.simulation import Simulation, outlook, prepared, run
 from minidem.scenario.tables import parse
 
 HEAD = """
@@ -239,7 +240,7 @@ def test_a_written_scenario_reads_back_with_its_fraction():
 
 def errors_of(text):
     with pytest.raises(ScenarioError) as caught:
-        build_model(parse(text, "heap.toml"), "heap.toml")
+        prepared(parse(text, "heap.toml"), "heap.toml")
     return caught.value.errors
 
 

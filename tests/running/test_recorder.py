@@ -92,6 +92,8 @@ UNITS = {
     **{f"parameters/minidem/clumps/{k}/volume": "m+3" for k in range(2)},
     **{f"parameters/minidem/clumps/{k}/center": "m" for k in range(2)},
     **{f"parameters/minidem/clumps/{k}/inertia": "kg m+2" for k in range(2)},
+    "parameters/minidem/walls/planes/point": "m",
+    "parameters/minidem/walls/planes/normal": "1",
 }
 
 

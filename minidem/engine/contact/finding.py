@@ -9,8 +9,8 @@ import math
 
 import numpy as np
 
-from ..compile.compiling import inlined, internal
 from ..compile.fours import difference, four_at, four_of, fourth_negated, multiple, numbers_of, put_four, total
+from ..compile.kernels import inlined, internal
 from ..geometry import FOUR, ONE, THREE, TWO, column, height, index, minus, sphere
 from ..quaternion import attitude, to_body
 from ..state import CONTACTS

@@ -1,22 +1,55 @@
-"""The contact laws: one row each. Plain data, so that listing them compiles nothing."""
+"""The catalogue of contact laws: one row each. Plain data, so that listing it compiles nothing."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # compared by identity: a name registered again is another law
 class Law:
-    """A contact law, implemented in the file of the same name in this folder."""
+    """A force law for the normal direction of a contact; its functions are in the file named after it (see hertz.py)."""
 
     name: str
     summary: str
     source: str
-    edge_power: float  # the force grows as overlap ** edge_power where contact begins
-    keys: tuple[str, ...] = ()  # material keys it needs besides young, poisson and density
+    edge_power: float  # p of F ~ overlap^p where a contact begins
+    keys: tuple[str, ...] = ()  # numbers above zero that each material needs besides young, poisson and density
+    parts: Mapping[str, Any] | None = None  # the functions of a law that is not in this folder
+
+    @property
+    def module(self) -> str:
+        return "minidem.engine.contact." + self.name.replace("-", "_")
+
+
+def register_law(
+    name: str,
+    contact: Callable[..., Any],
+    constant: Callable[..., float],
+    contact_time: Callable[..., float],
+    *,
+    edge_power: float,
+    keys: tuple[str, ...] = (),
+    summary: str = "",
+    source: str = "",
+) -> Law:
+    """Add a law of your own for this process: the three functions that hertz.py describes, and its row. Returns the row."""
+    if not name or (name in LAWS and LAWS[name].parts is None):
+        raise ValueError(f'"{name}" is empty or the name of a built-in law; choose another')
+    if not edge_power > 0:
+        raise ValueError(f"edge_power: must be above 0, got {edge_power}")
+    parts = {"contact": contact, "constant": constant, "contact_time": contact_time}
+    LAWS[name] = Law(name, summary, source, edge_power, keys, parts)
+    return LAWS[name]
 
 
 LAWS = {
     law.name: law
     for law in (
-        Law("hertz", "F = 4/3 E* sqrt(R*) d^(3/2)", "Hertz 1881; Johnson, Contact Mechanics, 1985, Sec. 4.2", 1.5),
+        Law(
+            "hertz",
+            "F = 4/3 E* sqrt(R*) d^(3/2)",
+            "Hertz 1881; Johnson, Contact Mechanics, 1985, Sec. 4.2",
+            1.5,
+        ),
     )
 }

@@ -9,7 +9,7 @@ into the body frame of time n they are these. `spin` is L (J s, world frame). Ke
 normalisation, and the angular momentum of a free body exactly. First order: L takes the torque of the step's beginning.
 """
 
-from ..compile.compiling import fused
+from ..compile.kernels import fused
 from ..quaternion import turned
 from .euler import acceleration, cross, kicked
 from .momentum import momentum_of, omega_of, pushed

@@ -11,7 +11,7 @@ without normalisation but for round-off.
 
 import math
 
-from ..compile.compiling import fused
+from ..compile.kernels import fused
 from ..quaternion import dot, moved, rate_of
 from . import newmark_body
 from .euler import acceleration, by_inertia, kicked

@@ -6,7 +6,7 @@
 del Valle et al., Comput. Phys. Commun. 297, 109077 (2024), App. B.1. First order.
 """
 
-from ..compile.compiling import fused
+from ..compile.kernels import fused
 from ..quaternion import moved, rate_of, unit
 from .euler import acceleration, kicked
 

@@ -4,7 +4,7 @@
 because a division costs as much as ten multiplications.
 """
 
-from ..compile.compiling import fused
+from ..compile.kernels import fused
 
 
 @fused

@@ -8,7 +8,7 @@ Fincham, Mol. Simul. 8, 165 (1992). A turns world into body. `spin` is L (J s, w
 momentum is conserved exactly. q(n+1) is normalised; q(n+1/2) only where it is made into a matrix, as a matrix needs it.
 """
 
-from ..compile.compiling import fused
+from ..compile.kernels import fused
 from ..quaternion import moved, rate_of, unit
 from .momentum import momentum_of, omega_of, pushed
 

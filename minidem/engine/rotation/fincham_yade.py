@@ -8,7 +8,7 @@ which costs an order. del Valle et al., Comput. Phys. Commun. 297, 109077 (2024)
 (J s, world frame).
 """
 
-from ..compile.compiling import fused
+from ..compile.kernels import fused
 from ..quaternion import moved, rate_of, unit
 from . import fincham
 from .momentum import omega_of, pushed

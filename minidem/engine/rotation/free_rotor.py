@@ -47,7 +47,7 @@ import math
 
 import numpy as np
 
-from ..compile.compiling import fused, inlined, internal
+from ..compile.kernels import fused, inlined, internal
 from ..quaternion import cos_sin, dot, product, turn, unit
 from .euler import by_inertia, kicked
 

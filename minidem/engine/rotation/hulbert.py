@@ -12,7 +12,7 @@ one behind: ten values. Conserves the angular momentum of a free body exactly. N
 torques that damp, the two copies drift apart.
 """
 
-from ..compile.compiling import fused
+from ..compile.kernels import fused
 from ..quaternion import dot, moved, turned
 from .euler import acceleration, kicked
 from .momentum import momentum_of, omega_of, pushed

@@ -9,7 +9,7 @@ without the original's second evaluation for L. `spin` is L (J s, world frame), 
 order: omega is held over the step.
 """
 
-from ..compile.compiling import fused
+from ..compile.kernels import fused
 from ..quaternion import moved, rate_of, unit
 from . import buss
 from .momentum import omega_of, pushed

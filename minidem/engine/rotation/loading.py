@@ -4,7 +4,8 @@ from functools import cache
 from importlib import import_module
 from typing import NamedTuple
 
-from ..compile.compiling import fused, in_this_process, kernel, rotation_kernel
+from ..compile.kernels import fused, in_this_process, kernel
+from ..compile.pointers import rotation_pointer
 from .registry import SCHEMES
 
 
@@ -44,7 +45,7 @@ def compiled(scheme):
         """Of one function, or of a tuple of them, to be gone through one after the other."""
         functions = functions if isinstance(functions, tuple) else (functions,)
         parts_of_body = [function if hasattr(function, "py_func") else fused(function) for function in functions]
-        return rotation_kernel(parts_of_body, f"{name}.{part}", scheme.values, compiler)
+        return rotation_pointer(parts_of_body, f"{name}.{part}", scheme.values, compiler)
 
     def pointers(functions, part):
         distinct = {f: pointer(f, f"{part}{k}") for k, f in enumerate(dict.fromkeys(functions))}

@@ -11,7 +11,7 @@ momentum of a free body exactly, as the rule does with all quadratic invariants.
 of `spin` hold the middle; then come q(n) and omega(n): ten values.
 """
 
-from ..compile.compiling import fused
+from ..compile.kernels import fused
 from ..quaternion import product, unit
 from . import rk4
 from .newmark_body import velocity

@@ -1,6 +1,6 @@
 """Between body-frame angular velocity and world-frame angular momentum, for the schemes that keep the latter."""
 
-from ..compile.compiling import fused
+from ..compile.kernels import fused
 from ..quaternion import to_body, to_world
 from .euler import by_inertia
 

@@ -9,7 +9,7 @@ rate(n-1), which is what is kept. Time-reversible; the energy of a heavy top doe
 without normalisation.
 """
 
-from ..compile.compiling import fused
+from ..compile.kernels import fused
 from ..quaternion import turned
 from .euler import acceleration, by_inertia, kicked
 

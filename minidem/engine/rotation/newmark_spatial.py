@@ -9,7 +9,7 @@ The nonlinear equation is solved in the principal axes, where i is diagonal. q i
 of q and back in every step, so a length that is off by round-off would make omega grow exponentially.
 """
 
-from ..compile.compiling import fused
+from ..compile.kernels import fused
 from ..quaternion import product, to_body, to_world, turn, unit
 from .euler import acceleration, kicked
 from .newmark_body import velocity

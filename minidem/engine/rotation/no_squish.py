@@ -10,7 +10,7 @@ the closing half kick. Symplectic and time-reversible: energy without drift; kee
 free body to round-off, without normalisation.
 """
 
-from ..compile.compiling import fused
+from ..compile.kernels import fused
 from ..quaternion import cos_sin
 from .euler import by_inertia
 

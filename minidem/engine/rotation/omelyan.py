@@ -9,7 +9,7 @@ Keeps |q| = 1 without normalisation but for round-off, which adds up (some 2e-17
 the half-step values.
 """
 
-from ..compile.compiling import fused
+from ..compile.kernels import fused
 from ..quaternion import moved, rate_of
 from .euler import acceleration
 

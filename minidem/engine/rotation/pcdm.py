@@ -12,7 +12,7 @@ order under one that changes, since the torque of its end acts over the whole st
 for with the value kept.
 """
 
-from ..compile.compiling import fused
+from ..compile.kernels import fused
 from ..quaternion import to_body, to_world, turned
 from .euler import acceleration, by_inertia, kicked
 

@@ -11,7 +11,7 @@ p(n-1/2): ten values. All that forces may depend on is predicted for the time of
 torques that depend on omega too. Keeps |q| = 1 to round-off without normalisation.
 """
 
-from ..compile.compiling import fused
+from ..compile.kernels import fused
 from ..quaternion import to_body, to_world, turned
 from .euler import acceleration, kicked
 

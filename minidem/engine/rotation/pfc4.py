@@ -11,7 +11,7 @@ First order.
 
 import math
 
-from ..compile.compiling import fused
+from ..compile.kernels import fused
 from ..quaternion import product, to_body, to_world, unit
 from .euler import acceleration, cross, kicked
 

@@ -10,7 +10,7 @@ LAMMPS documentation, fix rigid and fix nve/asphere; Kamberaj, Li, Hansen, J. Ch
 fixes' other parts. `spin` is L (J s, world frame), conserved exactly for a free body.
 """
 
-from ..compile.compiling import fused
+from ..compile.kernels import fused
 from ..quaternion import moved, rate_of, unit
 from . import fincham
 from .momentum import omega_of, pushed

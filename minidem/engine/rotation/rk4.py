@@ -7,7 +7,7 @@ values of `spin` hold the trial state that the next torque is wanted for; then c
 of q and omega: 17 values.
 """
 
-from ..compile.compiling import fused
+from ..compile.kernels import fused
 from ..quaternion import moved, rate_of, unit
 from .euler import acceleration, kicked
 

@@ -10,7 +10,7 @@ frame): six values. Conserves the angular momentum of a free body exactly. Krysl
 drift at all steps; here it does at large ones, where it is unstable. Keeps |q| = 1 to round-off without normalisation.
 """
 
-from ..compile.compiling import fused
+from ..compile.kernels import fused
 from ..quaternion import turned
 from .euler import acceleration, kicked
 from .momentum import momentum_of, omega_of, pushed

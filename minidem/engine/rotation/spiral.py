@@ -8,7 +8,7 @@ half a step back by the same SSPRK3 with -dt/2, and the output takes it half a s
 Keeps |q| = 1 to round-off without normalisation. Not symplectic; energy and angular momentum to third order in a step.
 """
 
-from ..compile.compiling import fused
+from ..compile.kernels import fused
 from ..quaternion import turned
 from .euler import acceleration, kicked
 

@@ -7,7 +7,7 @@ del Valle et al., Comput. Phys. Commun. 297, 109077 (2024), App. A. Keeps |q| = 
 With a torque that changes during the step it is of first order, since it holds the torque of the step's beginning.
 """
 
-from ..compile.compiling import fused
+from ..compile.kernels import fused
 from ..quaternion import turned
 from .euler import acceleration
 from .spiral import ssprk3

@@ -8,7 +8,7 @@ Svanberg, Mol. Phys. 92, 1085 (1997); named by Martys and Mountain, Phys. Rev. E
 |q| = 1 by scaling. The first guess is q(n). `spin` is L (J s, world frame), conserved exactly for a free body.
 """
 
-from ..compile.compiling import fused
+from ..compile.kernels import fused
 from ..quaternion import moved, rate_of, unit
 from . import fincham
 from .momentum import omega_of, pushed

@@ -9,7 +9,7 @@ known yet at that point, and omega(n+1/2) gives the published errors. Between st
 half kick is done as soon as the torque of its time is there. First order.
 """
 
-from ..compile.compiling import fused
+from ..compile.kernels import fused
 from ..quaternion import moved, rate_of, unit
 from .euler import acceleration, kicked
 

@@ -8,7 +8,7 @@ so bodies may fly any distance away: what is near in space is near in cells, too
 
 import math
 
-from ..compile.compiling import inlined, internal, kernel
+from ..compile.kernels import inlined, internal, kernel
 from ..geometry import ONE, column, height, index, minus, outside, set_centre, sphere, square, squared_distance
 from ..quaternion import attitude, carried, matrix, squared_difference, turned_back
 from ..state import BLOCK

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...engine.compile.compiling import in_this_process, inlined
+from ...engine.compile.kernels import in_this_process, inlined
 from ...engine.quaternion import unit
 from ...engine.rotation.loading import rotation
 from ...engine.rotation.registry import SCHEMES

@@ -1,0 +1,62 @@
+"""Function pointers: one type for every rotational scheme, contact law and torque.
+
+The step kernel takes them as arguments. It is then compiled once and found in the disk cache; a jitted function as an
+argument or in a closure would miss the cache in every process.
+"""
+
+import warnings
+from types import FunctionType
+
+from numba import cfunc, float64, int64, types
+from numba.core.errors import NumbaExperimentalFeatureWarning
+
+from .kernels import kernel
+from .lanes import ROWS, over_bodies
+
+ROW = types.Array(float64, 1, "C")
+_rotation = types.void(ROWS, ROWS, ROWS, ROWS, int64, int64, float64)
+_law = types.int64(int64, ROW, float64)
+_torque = types.void(float64, float64, ROWS, ROWS, ROWS)
+
+# numba warns at every call with a tuple of function pointers, as the stages of a scheme are.
+warnings.filterwarnings("ignore", "First-class function type", NumbaExperimentalFeatureWarning)
+
+
+def _pointer(template, name, module, signature, compiler, **functions):
+    """A copy of `template` whose global names are bound to `functions`, as a function pointer. numba's cache tells functions
+    apart by their names."""
+    copy = FunctionType(template.__code__, {**template.__globals__, **functions}, name)
+    copy.__qualname__, copy.__module__ = name, module
+    return compiler(copy, lambda **options: cfunc(signature, **options))
+
+
+def _one_pass(orientation, spin, torque, inertia, first, last, dt):
+    first_pass(orientation, spin, torque, inertia, first, last, dt)  # noqa: F821 - bound by _pointer
+
+
+def _two_passes(orientation, spin, torque, inertia, first, last, dt):
+    first_pass(orientation, spin, torque, inertia, first, last, dt)  # noqa: F821
+    second_pass(orientation, spin, torque, inertia, first, last, dt)  # noqa: F821
+
+
+def rotation_pointer(functions, name, values=3, compiler=kernel):
+    """The loop over bodies around one or two functions of a rotational scheme that keeps `values` numbers per body.
+
+    Called with (orientation, spin, torque, inertia, first, last, dt), it moves bodies first to last - 1. The result for a
+    body does not depend on the range, to the last bit. No two of the arrays may overlap.
+    """
+    passes = [over_bodies(function, values) for function in functions]
+    bound = dict(zip(("first_pass", "second_pass"), passes, strict=False))
+    template = _one_pass if len(passes) == 1 else _two_passes
+    return _pointer(template, name, functions[0].py_func.__module__, _rotation, compiler, **bound)
+
+
+def law_pointer(loop, contact, name, compiler=kernel):
+    """`loop`, the loop over a batch of contacts, around the function `contact` of a law: (count, batch, deep overlap) -> the
+    number of deep overlaps."""
+    return _pointer(loop, name, contact.py_func.__module__, _law, compiler, contact=contact)
+
+
+def torque_pointer(function):
+    """A torque of the rotor bench: (t, dt, q, omega, torque)."""
+    return kernel(function, lambda **options: cfunc(_torque, **options))
