@@ -67,7 +67,7 @@ def _kernels(simulation: Any) -> dict[str, Callable[[int], Any]]:
         "translation": lambda n: translation(n, bodies, gravity, lists.wanted.size),
         "rotation": lambda n: rotation(n, rotate, bodies),
         "have spheres travelled": lambda n: check(n, bodies, close),
-        "contacts": lambda n: contacts(n, world),
+        "contacts": lambda n: contacts(n, simulation._law.forces, world),
         "lists anew": lambda n: lists_anew(n, world, skin),
     }
     if lists.wanted.size == 1:
@@ -81,7 +81,7 @@ def _loops() -> tuple[Callable[..., Any], ...]:
     """In compiled code: a call from Python costs more than a step of a small scene."""
     from numba import njit
 
-    from minidem.engine.contact.finding import contact_forces
+    from minidem.engine.contact.forces import contact_forces
     from minidem.engine.search.lists import find_candidates, narrow, place_listed, travelled
     from minidem.engine.step import kick_and_drift
     from minidem.engine.threads import bodies_of
@@ -108,13 +108,13 @@ def _loops() -> tuple[Callable[..., Any], ...]:
         return count
 
     @loop
-    def contacts(n, world):
+    def contacts(n, law, world):
         bodies, spheres, lists = world.bodies, world.spheres, world.close
         for _ in range(n):
             for block in range(lists.wanted.size):
                 place_listed(block, bodies, world.shapes, spheres, lists)
             for block in range(lists.wanted.size):
-                contact_forces(block, 0, world)
+                contact_forces(block, 0, law, world)
 
     @loop
     def lists_anew(n, world, skin):
@@ -136,7 +136,7 @@ def _apart(simulation: Any, lists_anew: Callable[..., bool], skin: float) -> Any
     from minidem.engine.world import make_room, make_world
 
     bodies, model = type(simulation.bodies)(*(values.copy() for values in simulation.bodies)), simulation.model
-    copy = make_world(bodies, model.shapes, model.walls, model.modulus, 1, skin)
+    copy = make_world(bodies, model.shapes, model.walls, simulation._world.constants, 1, skin)
     while not lists_anew(1, copy, skin):
         make_room(copy)
     return copy

@@ -15,13 +15,6 @@ def apart(place, i, other, j):
     return dx * dx + dy * dy + dz * dz
 
 
-@inlined
-def height(point, normal, w, place):
-    """Of a place above wall w (m)."""
-    x, y, z = place[0] - point[0, w], place[1] - point[1, w], place[2] - point[2, w]
-    return x * normal[0, w] + y * normal[1, w] + z * normal[2, w]
-
-
 ONE, TWO, THREE, FOUR = index(1), index(2), index(3), index(4)  # numba makes a float of an index and a plain integer
 
 

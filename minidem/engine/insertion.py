@@ -6,8 +6,9 @@ from typing import NamedTuple
 import numpy as np
 
 from .compile.kernels import inlined, internal, kernel
-from .geometry import apart, height
+from .geometry import apart
 from .quaternion import carried, matrix
+from .surfaces.plane import gap
 
 
 class Crowd(NamedTuple):
@@ -52,9 +53,9 @@ def clear_of_body(position, reach, offset, place, radius, a, b):
 
 
 @kernel
-def fill(crowd, point, normal, box, finest, levels, fixed, waiting, tries, most_tries, positions, orientations, accepted):
+def fill(crowd, walls, box, finest, levels, fixed, waiting, tries, most_tries, positions, orientations, accepted):
     """Try the poses (m, 3), (m, 4) one after the other, each for the first body still waiting, largest bodies first.
-    Positions are fractions of the room that the centre of a body has in the box; point and normal (3, w) are the walls'.
+    Positions are fractions of the room that the centre of a body has in the box.
 
     Bodies before `fixed` stand where they are, without a trial. They have to be on the last level: all others look there,
     and on each level from their own on, for bodies that are no smaller than half of them.
@@ -77,8 +78,8 @@ def fill(crowd, point, normal, box, finest, levels, fixed, waiting, tries, most_
             for i in range(offset[b], offset[b + 1]):
                 at = carried(position, b, rotation, crowd.centre, i)
                 place[0, i], place[1, i], place[2, i] = at
-                for w in range(normal.shape[1]):
-                    clear = clear and height(point, normal, w, at) >= radius[i]
+                for w in range(walls.material.size):
+                    clear = clear and gap(walls, w, at)[0] >= radius[i]
             for grid in range(level[b], levels):
                 x, y, z = cell_of(position, b, finest * (1 << grid))
                 for cx in range(x - 1, x + 2):

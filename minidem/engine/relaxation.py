@@ -39,7 +39,7 @@ def drift(bodies, size, first, dt):
 
 
 @kernel
-def relax(world, size, first, pace, energy):
+def relax(law, world, size, first, pace, energy):
     """Make up to energy.size steps; bodies before `first` stay where they are.
 
     `size` (n,) is a length of each body (m); `pace` the time step (s), the part of the velocity that follows the force and
@@ -54,7 +54,7 @@ def relax(world, size, first, pace, energy):
         outdated = False
         for block in range(lists.elastic.size):
             outdated |= place_block(block, world)
-        if not find_forces(0, world, outdated, False, 0.0):
+        if not find_forces(0, law, world, outdated, False, 0.0):
             return step, True
         world.close.age[0] += 1
         energy[step] = 0.0

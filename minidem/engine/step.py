@@ -1,7 +1,7 @@
 """The time step: leapfrog for the centres of mass, any scheme for the rotation, contacts at the new positions."""
 
 from .compile.kernels import inlined, kernel
-from .contact.finding import contact_forces
+from .contact.forces import contact_forces
 from .search.lists import place_listed, renew_lists, travelled
 from .state import BLOCK
 from .threads import any_says, barrier, bodies_of, share
@@ -31,7 +31,7 @@ def place_block(block, world):
 
 
 @inlined
-def find_forces(me, world, outdated, inspected, dt):
+def find_forces(me, law, world, outdated, inspected, dt):
     """The forces of the present positions, from new lists if the old ones are `outdated` for any thread. False if there was
     no room for the lists: make room and ask again. Alarms are raised here, between two barriers: so all threads know of the
     same ones."""
@@ -40,22 +40,22 @@ def find_forces(me, world, outdated, inspected, dt):
     outdated = any_says(team, me, outdated)
     if inspected:
         begin, end = bodies_of(first, last, bodies.mass.size)
-        inspect(begin, end, bodies, world.walls, dt, team.limit, team.alarm[me])
+        inspect(begin, end, bodies, world.walls, dt, team.limits, team.alarm[me])
     if outdated and not renew_lists(me, world):
         return False
     for block in range(first, last):
-        contact_forces(block, me, world)
+        contact_forces(block, me, law, world)
     barrier(team)
     return True
 
 
 @kernel
-def advance(me, steps, dt, gravity, rotate, world, pending):
+def advance(me, steps, dt, gravity, rotate, law, world, pending):
     """Thread `me`'s part of the way from step n to step n + `steps`, or to one with an alarm, with the forces of that step.
 
     `pending`: the forces of step n are not known yet. Returns the steps made and whether the forces of the last are still
-    pending because the lists need more room. `rotate` is the `advance` of a rotational integrator (see
-    compile/pointers.py).
+    pending because the lists need more room. `rotate` is the `advance` of a rotational integrator, `law` a contact law, both
+    function pointers (see compile/pointers.py).
     """
     bodies, lists, team = world.bodies, world.lists, world.team
     blocks, n, lanes = lists.wanted.size, bodies.mass.size, bodies.orientation.shape[1]
@@ -78,7 +78,8 @@ def advance(me, steps, dt, gravity, rotate, world, pending):
         inspected = made == until_inspected
         if inspected:
             until_inspected += INSPECT_EVERY
-        if not find_forces(me, world, bool(outdated), inspected, dt):  # a type that numba compiles once, not False and bool
+        # bool(): one type to compile, not False and bool
+        if not find_forces(me, law, world, bool(outdated), inspected, dt):
             return made, True
         pending = False
         if alarmed(team):

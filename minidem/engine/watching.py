@@ -3,19 +3,17 @@
 import math
 
 from .compile.kernels import inlined, internal
-from .geometry import column, height, index, sphere, squared_distance
+from .geometry import column, index, sphere, squared_distance
+from .surfaces.plane import gap
 
 INSPECT_EVERY = 250  # steps: motion that has gone wrong stays wrong. Overlaps come and go, and are watched at every step.
-# In Team.limit: overlap in radii of the smaller sphere, and in m for the smallest sphere of all; distance of a step, m; are
-# walls asked for, and numbers?
-OVERLAP, SUSPECT, TRAVEL, OUTSIDE, NUMBERS = range(5)
 # In Team.alarm: what, by how much, and the spheres, the second of which may be a wall, or the body.
 WHAT, HOW_MUCH, FIRST, SECOND = range(4)
 NOTHING, TOO_DEEP, NO_NUMBER, BEHIND_WALL, TOO_FAR = range(5)
 
 
 @internal
-def find_too_deep(count, pair, second, place, walls, spheres_in_all, limit, alarm):
+def find_too_deep(count, pair, second, place, walls, spheres_in_all, limits, alarm):
     """The first of `count` contacts, spheres pair[c] and pair[second + c], that overlap by more than the limit."""
     for c in range(count):
         i, j = pair[c], pair[second + index(c)]
@@ -26,13 +24,13 @@ def find_too_deep(count, pair, second, place, walls, spheres_in_all, limit, alar
             overlap = smaller + other[3] - math.sqrt(squared_distance(this, other))
             smaller = min(smaller, other[3])
         else:
-            overlap = smaller - height(walls.point, walls.normal, index(j - spheres_in_all), this)
-        if overlap > limit[OVERLAP] * smaller and alarm[WHAT] == NOTHING:
+            overlap = smaller - gap(walls, index(j - spheres_in_all), (this[0], this[1], this[2]))[0]
+        if overlap > limits.overlap * smaller and alarm[WHAT] == NOTHING:
             alarm[WHAT], alarm[HOW_MUCH], alarm[FIRST], alarm[SECOND] = TOO_DEEP, overlap / smaller, i, j
 
 
 @internal
-def inspect(begin, end, bodies, walls, dt, limit, alarm):
+def inspect(begin, end, bodies, walls, dt, limits, alarm):
     """The first of bodies `begin` to `end` whose last step, with the velocity that they have, was not a good one."""
     q = bodies.orientation
     for b in range(begin, end):
@@ -43,11 +41,11 @@ def inspect(begin, end, bodies, walls, dt, limit, alarm):
         fault = NOTHING
         if nowhere - nowhere != 0.0:  # infinite, or not a number
             fault = NO_NUMBER
-        elif moved > limit[TRAVEL]:
+        elif moved > limits.travel:
             fault = TOO_FAR
-        elif limit[OUTSIDE] > 0.0:
+        elif limits.outside:
             for k in range(walls.material.size):
-                if height(walls.point, walls.normal, k, (x, y, z)) < 0.0:
+                if gap(walls, k, (x, y, z))[0] < 0.0:
                     fault = BEHIND_WALL
         if fault != NOTHING and alarm[WHAT] == NOTHING:
             alarm[WHAT], alarm[HOW_MUCH], alarm[FIRST] = fault, moved, b
@@ -56,7 +54,7 @@ def inspect(begin, end, bodies, walls, dt, limit, alarm):
 @inlined
 def steps_to_inspection(team):
     """From the step that the threads start from; the last step of a run is inspected in any case. -1 for never."""
-    if not team.limit[NUMBERS] > 0.0:
+    if not team.limits.motion:
         return -1
     start, end = team.step[0], team.step[1]
     regular = INSPECT_EVERY - start % INSPECT_EVERY

@@ -2,12 +2,14 @@
 
 import numpy as np
 
-from .search.lists import body_pairs
-from .state import BLOCK, CONTACTS, Grid, Lists, Shapes, Spheres, Team, World
+from .contact.batch import PAIR_ROWS, ROWS
+from .search.grid import body_pairs
+from .state import BLOCK, CONTACTS, Grid, Limits, Lists, Shapes, Spheres, Team, World
 
 LEVELS = 24  # size classes of bodies, each twice the one before; the last has all the larger ones
 SPARE = 1.2  # room for candidates, in those that there are
-FIRST_ROOM = 4  # candidates a sphere, until their number is known
+FIRST_ROOM = 4  # candidates per sphere, until their number is known
+NO_LIMITS = Limits()
 
 
 def make_shapes(clumps, material):
@@ -24,8 +26,9 @@ def make_shapes(clumps, material):
     )
 
 
-def make_world(bodies, shapes, walls, modulus, threads=1, skin=0.0):
-    """The lists are still to be made; `skin` (m) is that of the first."""
+def make_world(bodies, shapes, walls, constants, threads=1, skin=0.0, limits=NO_LIMITS):
+    """All that a step needs. `constants` (m, m) are those of the contact law. The lists are still to be made, the first with
+    that skin (m)."""
     n, m = bodies.shape.size, bodies.orientation.shape[1]
     first = np.concatenate([[0], np.cumsum(np.diff(shapes.first)[bodies.shape])])
     owner = np.repeat(np.arange(n, dtype=np.uint32), np.diff(first))
@@ -58,11 +61,11 @@ def make_world(bodies, shapes, walls, modulus, threads=1, skin=0.0):
         sync=np.zeros(16, np.int64),
         flag=np.zeros((threads, 8), np.int64),
         # What is not touched takes no memory.
-        push=aligned(threads, 4 * in_block.max() + 4),  # one more, for what other blocks and walls would get
-        pair=np.empty((threads, 3 * CONTACTS), np.uint32),
-        touch=aligned(threads, 6 * CONTACTS),
+        sphere_force=aligned(threads, 4 * in_block.max() + 4),  # one more, for what other blocks and walls would get
+        pair=np.empty((threads, PAIR_ROWS * CONTACTS), np.uint32),
+        batch=aligned(threads, ROWS * CONTACTS),
         step=np.zeros(2, np.int64),
-        limit=np.array([np.inf, np.inf, np.inf, 0.0, 0.0]),
+        limits=limits,
         alarm=np.zeros((threads, 8)),
         used=np.empty((threads, in_block.max()), np.bool_),
         near=np.empty((threads, n), np.uint32),
@@ -73,8 +76,7 @@ def make_world(bodies, shapes, walls, modulus, threads=1, skin=0.0):
     )
     material = shapes.material[bodies.shape].astype(np.uint16)[owner]
     spheres = Spheres(first, owner, material, place)
-    hardness = (4.0 / 3.0 * modulus) ** 2
-    world = World(bodies, shapes, walls, hardness, spheres, grid_for(bodies.reach), lists, close, team)
+    world = World(bodies, shapes, walls, constants, spheres, grid_for(bodies.reach), lists, close, team)
     make_room(world)
     return world
 

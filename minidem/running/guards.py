@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..engine.state import Limits
 from ..engine.watching import BEHIND_WALL, TOO_DEEP, TOO_FAR
 from ..errors import ScenarioError
 from ..model.building import Model, box_walls, wall_name
@@ -23,13 +24,13 @@ CANCELLED = 0.5
 GOOD_RAYLEIGH, GOOD_CONTACT, GOOD_TRAVEL = 0.1, 1 / 30, 0.05
 
 
-def limits(guard: Guard | None, model: Model) -> list[float]:
-    """As the kernels want them."""
+def limits(guard: Guard | None, model: Model) -> Limits:
+    """The limits that the kernels watch."""
     if guard is None:
-        return [math.inf, math.inf, math.inf, 0.0, 0.0]
+        return Limits()
     smallest = float(model.shapes.radius.min())
     travel = guard.travel * smallest if can_touch(model) else math.inf
-    return [guard.overlap, guard.overlap * smallest, travel, float(guard.outside), 1.0]
+    return Limits(guard.overlap, guard.overlap * smallest, travel, guard.outside, True)
 
 
 def can_touch(model: Model) -> bool:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from .. import quaternions
 from ..engine.compile.cache import cache_directory
 from ..engine.compile.kernels import compiled_for
+from ..engine.contact.loading import contact_law
 from ..engine.rotation.loading import rotation as compiled_rotation
 from ..engine.search.lists import SMALLEST_SKIN
 from ..engine.search.ordering import reorder, spatial_order
@@ -115,6 +116,7 @@ class Simulation:
         self._limits = limits(guard, model)
         self.step = 0
         self._rotation = compiled_rotation(rotation)
+        self._law = contact_law("hertz")
         self._advance: Any = None  # step.advance, compiled
         self.bodies = model.bodies()
         n = len(model.species)
@@ -190,8 +192,9 @@ class Simulation:
     def _make_world(self, skin: float) -> None:
         model = self.model
         vars(self).pop("_world", None)  # there is memory for one, not for two
-        self._world = make_world(self.bodies, model.shapes, model.walls, model.modulus, self.threads, skin)
-        self._world.team.limit[:] = self._limits
+        constants = (4.0 / 3.0 * model.modulus) ** 2
+        walls, limits = model.walls, self._limits
+        self._world = make_world(self.bodies, model.shapes, walls, constants, self.threads, skin, limits)
 
     @property
     def time(self) -> float:
@@ -220,7 +223,7 @@ class Simulation:
         size = self._pace.threads or self.threads
         world = world._replace(team=world.team._replace(size=size))
         world.team.step[:] = self.step, model.steps
-        arguments: Any = (steps, model.dt, model.gravity, self._rotation.advance, world, self._pending)
+        arguments: Any = (steps, model.dt, model.gravity, self._rotation.advance, self._law.forces, world, self._pending)
         if self._advance is None:
             self._advance = compiled_for(advance, (0, *arguments))
         began = time.perf_counter()

@@ -9,6 +9,7 @@ from brute_force import (
     elastic_energy,
     find_forces,
     go_on,
+    hertz_world,
     make_lists,
     outdated,
     pairs_listed,
@@ -24,7 +25,7 @@ from scipy.spatial.transform import Rotation
 
 from minidem.engine.compile.kernels import kernel
 from minidem.engine.search.lists import STEPS_PER_LIST, next_skin
-from minidem.engine.world import make_world, near_pairs
+from minidem.engine.world import near_pairs
 from minidem.model.building import build_model
 from minidem.scenario.tables import parse
 
@@ -148,7 +149,7 @@ seeds = st.integers(0, 2**32 - 1)
 
 def listed_world(bodies, shapes, walls, modulus, skin):
     """A world with lists of this skin."""
-    world = make_world(bodies, shapes, walls, modulus)
+    world = hertz_world(bodies, shapes, walls, modulus)
     make_lists(world, skin)
     return world
 
@@ -345,7 +346,7 @@ def trajectory(model, skin, renew=None, every_step=False):
     Also how many of the lists at hand had been made on the way, and after how many chunks the close lists were empty, the
     others not. With `every_step` the close lists are made anew at each.
     """
-    world = make_world(model.bodies(), model.shapes, model.walls, model.modulus)
+    world = hertz_world(model.bodies(), model.shapes, model.walls, model.modulus)
     lists = world.lists
     make_lists(world, skin)
     find_forces(world)
@@ -384,7 +385,7 @@ def test_splitting_the_steps_changes_nothing(crowd):
     model = crowd
     ends = []
     for chunks in ([300], [1] * 300, [7] * 42 + [6], [0, 299, 0, 1, 0]):
-        world = make_world(model.bodies(), model.shapes, model.walls, model.modulus, skin=0.01)
+        world = hertz_world(model.bodies(), model.shapes, model.walls, model.modulus, skin=0.01)
         find_forces(world)
         for steps in chunks:
             go_on(world, steps, model.dt, model.gravity)
@@ -412,7 +413,7 @@ def test_close_lists_change_nothing(gas):
 
 def test_close_lists_are_those_of_all_spheres(crowd):
     """Made from lists of any age: what is closer than their own skin, and nothing else."""
-    world = make_world(crowd.bodies(), crowd.shapes, crowd.walls, crowd.modulus, skin=0.02)
+    world = hertz_world(crowd.bodies(), crowd.shapes, crowd.walls, crowd.modulus, skin=0.02)
     find_forces(world)
     pairs, ages = 0, set()
     for _ in range(40):

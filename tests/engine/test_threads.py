@@ -12,6 +12,7 @@ from brute_force import (
     find_forces,
     forces,
     go_on,
+    hertz_world,
     make_lists,
     pairs_listed,
     shapes_of,
@@ -20,7 +21,7 @@ from brute_force import (
 )
 
 from minidem.engine.state import BLOCK
-from minidem.engine.world import make_room, make_world
+from minidem.engine.world import make_room
 from minidem.model.building import build_model
 from minidem.running import simulation as engine
 from minidem.running.simulation import Simulation
@@ -85,7 +86,7 @@ def model(request):
 
 
 def world_of(model, threads=1, skin=0.0):
-    return make_world(model.bodies(), model.shapes, model.walls, model.modulus, threads, skin)
+    return hertz_world(model.bodies(), model.shapes, model.walls, model.modulus, threads, skin)
 
 
 # --- lists and forces ---------------------------------------------------------------------------------------
@@ -269,7 +270,7 @@ def around_a_giant(seed):
     shape = np.insert(np.zeros(SMALL, int), middle, 1)
     shapes = shapes_of([np.array([[0.0, 0.0, 0.0, 1.0]]), np.array([[0.0, 0.0, 0.0, 100.0]])])
     bodies = bodies_of(shapes, shape, np.insert(position, middle, 0.0, axis=0), [[1.0, 0.0, 0.0, 0.0]] * (SMALL + 1))
-    return make_world(bodies, shapes, walls_of([[0, 0, 102.0]], [[0, 0, 1.0]]), np.ones((1, 1)))
+    return hertz_world(bodies, shapes, walls_of([[0, 0, 102.0]], [[0, 0, 1.0]]), np.ones((1, 1)))
 
 
 def looked_at(world, skin):

@@ -1,18 +1,14 @@
-"""Which spheres may touch: bodies near each other first, then the spheres of near bodies.
-
-Bodies of similar size share a grid of cells, so that large bodies among small ones cost no more than the cells they cover
-(as in the hierarchy of Ogarko and Luding, Comput. Phys. Commun. 183, 931, 2012). A body looks at the cells of each grid that
-its bounding sphere reaches. The grids cover the middle of the system; bodies beyond are counted to the outermost cells,
-so bodies may fly any distance away: what is near in space is near in cells, too.
-"""
+"""Neighbour lists: which spheres may touch. Bodies near each other first (grid.py), then the spheres of near bodies."""
 
 import math
 
-from ..compile.kernels import inlined, internal, kernel
-from ..geometry import ONE, column, height, index, minus, outside, set_centre, sphere, square, squared_distance
+from ..compile.kernels import inlined, internal
+from ..geometry import ONE, column, index, minus, outside, set_centre, sphere, square, squared_distance
 from ..quaternion import attitude, carried, matrix, squared_difference, turned_back
 from ..state import BLOCK
+from ..surfaces.plane import box_gap, gap
 from ..threads import any_says, barrier, bodies_of, share
+from .grid import fill_grid, near_bodies
 
 # Lists are made so as to last about this many steps: older lists have more candidates to go through,
 # younger ones are made more often.
@@ -20,125 +16,6 @@ STEPS_PER_LIST = 100
 STEPS_PER_CLOSE_LIST = 15
 SMALLEST_SKIN, LARGEST_SKIN = 0.02, 0.5  # in mean bounding radii; for close lists in half skins of the others
 LARGEST_OF_MANY = 0.35  # the same for many blocks, which have no close lists: every candidate is looked at in every step
-OUTSIDE = 50  # of the sample of coordinates that tells where the bodies are, one in so many, at each end, may be an outlier
-FEW = 64  # bodies that need no cells
-
-
-@internal
-def sort(values, count):
-    """The first `count` values in ascending order (Shell, Commun. ACM 2, 30, 1959)."""
-    step = 1
-    while 3 * step < count:
-        step = 3 * step + 1
-    while step > 0:
-        for k in range(step, count):
-            value, p = values[k], k
-            while p >= step and values[p - step] > value:
-                values[p] = values[p - step]
-                p -= step
-            values[p] = value
-        step //= 3
-
-
-@internal
-def most_between(values, sample):
-    """Bounds of most of the values, without those far off."""
-    count = min(values.size, sample.size)
-    for k in range(count):
-        sample[k] = values[k * values.size // count]
-    sort(sample, count)
-    low, high = sample[count // OUTSIDE], sample[count - 1 - count // OUTSIDE]
-    margin = 1.5 / OUTSIDE * (high - low)  # for evenly spread bodies: the ends of the box
-    return low - margin, high + margin
-
-
-@inlined
-def cell(x, size, count):
-    """Along one axis, from the corner of the first; the first of those that are there, also for a NaN, or the last."""
-    c = x / size
-    return 0 if not c > 0.0 else int(c) if c < count else count - 1
-
-
-@internal
-def fill_grid(position, skin, grid):
-    """Sort the bodies into cells."""
-    level, size, counts = grid.level, grid.size, grid.counts
-    first, start, slot = grid.first_cell, grid.start, grid.slot
-    member, origin, level_reach = grid.member, grid.origin, grid.level_reach
-    extent = grid.extent
-    n = level.size
-    for c in range(3):
-        low, high = most_between(position[c], grid.sample) if n > FEW else (0.0, 0.0)
-        origin[c] = low
-        extent[c] = min(high - low, 1e300) if high > low else 0.0
-    for g in range(size.size):
-        size[g] = max(2.0 * level_reach[g] + skin, 1e-300)
-        room, cells = float(first[g + 1] - first[g]), math.inf
-        while cells > room:
-            cells = (extent[0] / size[g] + 1.0) * (extent[1] / size[g] + 1.0) * (extent[2] / size[g] + 1.0)
-            if cells > room:
-                size[g] *= max(1.01, min((cells / room) ** 0.33, 1e100))
-        for c in range(3):
-            counts[g, c] = int(extent[c] / size[g]) + 1
-
-    for s in range(start.size):
-        start[s] = 0
-    for b in range(n):
-        g = level[b]
-        x, y, z = position[0, b] - origin[0], position[1, b] - origin[1], position[2, b] - origin[2]
-        along, line = cell(x, size[g], counts[g, 0]), cell(y, size[g], counts[g, 1])
-        slot[b] = first[g] + along + counts[g, 0] * (line + counts[g, 1] * cell(z, size[g], counts[g, 2]))
-        start[slot[b]] += 1
-    total = 0
-    for s in range(start.size):  # the end of each cell
-        total += start[s]
-        start[s] = total
-    for b in range(n - 1, -1, -1):  # from the back: bodies of a cell in ascending order, and then `start` is its start
-        start[slot[b]] -= 1
-        member[start[slot[b]]] = b
-
-
-@internal
-def near_bodies(a, first, position, reach, skin, grid, near):
-    """Bodies whose bounding spheres are closer to that of `a` than the skin, in ascending order, without those from `first`
-    to `a`. They are written to `near`; returns their number."""
-    size, counts, start = grid.size, grid.counts, grid.start
-    member, first_cell = grid.member, grid.first_cell
-    level_reach, origin = grid.level_reach, grid.origin
-    here = column(position, a)
-    x, y, z = minus(here, (origin[0], origin[1], origin[2]))
-    first, own = index(first), index(a - first)
-    found = index(0)
-    for g in range(size.size):
-        width = reach[a] + level_reach[g] + skin
-        edge, nx = size[g], counts[g, 0]
-        ny, nz = counts[g, 1], counts[g, 2]
-        left, right = cell(x - width, edge, nx), cell(x + width, edge, nx)
-        for cz in range(cell(z - width, edge, nz), cell(z + width, edge, nz) + 1):
-            for cy in range(cell(y - width, edge, ny), cell(y + width, edge, ny) + 1):
-                line = first_cell[g] + nx * (cy + ny * cz)
-                for e in range(index(start[index(line + left)]), index(start[index(line + right + 1)])):
-                    b = index(member[e])
-                    # Written in any case, and kept if it is near: see contact.py.
-                    near[found] = b
-                    is_near = squared_distance(here, column(position, b)) < square(reach[a] + reach[b] + skin)
-                    found += index(is_near & (b - first > own))  # without a sign: it is huge for b < first
-    sort(near, found)
-    return found
-
-
-@kernel
-def body_pairs(position, reach, skin, grid, near, pairs):
-    """Pairs a < b of bodies whose bounding spheres are closer than the skin, in ascending order, in the columns of `pairs`
-    (2, p) as far as they go; `near` is room for n numbers. Returns the number of pairs."""
-    fill_grid(position, skin, grid)
-    count = 0
-    for a in range(reach.size):
-        for k in range(near_bodies(a, 0, position, reach, skin, grid, near)):
-            if count < pairs.shape[1]:
-                pairs[0, count], pairs[1, count] = a, near[k]
-            count += 1
-    return count
 
 
 @inlined
@@ -187,7 +64,6 @@ def list_block(block, me, world, skin):
     position, orientation = bodies.position, bodies.orientation
     reach, shape = bodies.reach, bodies.shape
     first, place, spheres_in_all = world.spheres.first, world.spheres.place, world.spheres.owner.size
-    point, normal = walls.point, walls.normal
     listed, subject, candidate = lists.listed, lists.subject, lists.candidate
     near, facing = team.near[me], team.facing[me]
     facing_first, used = team.facing_first[me], team.used[me]
@@ -228,13 +104,9 @@ def list_block(block, me, world, skin):
 
         wall_count = 0  # walls that the box comes near
         for w in range(walls.material.size):
-            above = height(point, normal, w, middle)
-            if above < reach[a] + wide:
-                x, y, z = turned_back(rotation, column(normal, w))
-                lowest = min(x * low[0], x * high[0]) + min(y * low[1], y * high[1]) + min(z * low[2], z * high[2])
-                if above + lowest < wide:
-                    near_wall[wall_count] = w
-                    wall_count += 1
+            if gap(walls, w, middle)[0] < reach[a] + wide and box_gap(walls, w, middle, rotation, low, high) < wide:
+                near_wall[wall_count] = w
+                wall_count += 1
 
         # Spheres of this body, each with what it may touch.
         for i in range(index(first[a]), index(first[a + ONE])):
@@ -255,7 +127,7 @@ def list_block(block, me, world, skin):
                             count += 1
             for k in range(wall_count):
                 w = near_wall[k]
-                if height(point, normal, w, this) < radius + skin:
+                if gap(walls, w, (this[0], this[1], this[2]))[0] < radius + skin:
                     if count < room:
                         subject[base + count], candidate[base + count] = i, spheres_in_all + w
                     count += 1
@@ -311,7 +183,7 @@ def narrow(world, skin):
             if not squared_distance(this, other) < square(this[3] + other[3] + skin):
                 continue
             used[j] = True
-        elif not height(walls.point, walls.normal, index(j - spheres_in_all), this) < this[3] + skin:
+        elif not gap(walls, index(j - spheres_in_all), (this[0], this[1], this[2]))[0] < this[3] + skin:
             continue
         used[i] = True
         close.subject[count], close.candidate[count] = i, j

@@ -7,6 +7,7 @@ equal spheres, less beside walls) the overlaps fade away, above it what is left 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...engine.contact.loading import contact_law
 from ...engine.relaxation import TURNING, relax
 from ...engine.state import Bodies, Shapes, Walls
 from ...engine.world import make_room, make_world
@@ -34,14 +35,15 @@ def packed_poses(
     The first bodies stay as given in `fixed` (positions, orientations); the others fill the box between them.
     """
     bodies, size = random_start(shape, clumps, fixed, box, streams)
-    one_modulus = np.ones((1 + max(shapes.material.max(), walls.material.max()),) * 2)  # overlaps regardless of materials
+    # One stiffness for all materials: only the overlaps count.
+    constants = np.full((1 + max(shapes.material.max(), walls.material.max()),) * 2, (4.0 / 3.0) * (4.0 / 3.0))
     least_energy = LEAST_STRAIN**2.5 * float(np.sum(size**3))
     pace = np.array([FIRST_STEP, TURNING, 0.0])
-    world = make_world(bodies, shapes, walls, one_modulus, skin=FIRST_SKIN * float(bodies.reach.mean()))
-    energy = np.empty(0)
+    world = make_world(bodies, shapes, walls, constants, skin=FIRST_SKIN * float(bodies.reach.mean()))
+    energy, law = np.empty(0), contact_law("hertz").forces
     while energy.size < MOST_STEPS and not settled(energy, least_energy):
         latest = np.empty(LOOKS_BACK)
-        steps, crowded = relax(world, size, len(fixed[0]), pace, latest)
+        steps, crowded = relax(law, world, size, len(fixed[0]), pace, latest)
         energy = np.append(energy, latest[:steps])
         if crowded:
             make_room(world)

@@ -95,7 +95,7 @@ def random_poses(
         positions = streams.positions.random((BATCH, 3))
         orientations = random_orientations(streams.orientations, BATCH)
         poses = (tries, MOST_TRIES, positions, orientations, accepted)
-        stood, tries = fill(crowd, walls.point, walls.normal, box, finest, levels, first, waiting[placed:], *poses)
+        stood, tries = fill(crowd, walls, box, finest, levels, first, waiting[placed:], *poses)
         tried = slice(max(first - placed, 0), stood)  # not those that are fixed
         orientation[waiting[placed:][tried]] = orientations[accepted[tried]]
         placed += stood
