@@ -56,7 +56,7 @@ def test_run_prints_one_json_object(plain):
     assert {type(value) for value in summary["energy"].values()} == {float}
 
 
-def test_run_tells_what_it_did(plain):
+def test_run_reports_what_it_did(plain):
     directory, outcome = plain
     summary = outcome.json
     assert (summary["bodies"], summary["spheres"], summary["steps"], summary["dt"]) == (5, 15, 100, 4e-5)
@@ -71,7 +71,7 @@ def test_run_tells_what_it_did(plain):
 
 
 def test_stderr_is_quiet_when_it_is_no_terminal(plain):
-    """No bar, no colours; at most the word that kernels are being compiled."""
+    """No bar, no colours; at most the message that kernels are being compiled."""
     _, outcome = plain
     assert "\x1b" not in outcome.stderr and "\r" not in outcome.stderr
     assert all("compiling" in line for line in outcome.stderr.splitlines())
@@ -134,7 +134,7 @@ def test_scenario_is_kept_byte_for_byte(minidem_command, directory, text):
 
 
 def test_scenario_from_a_pipe(directory):
-    """Which can be read only once."""
+    """A pipe can be read only once."""
     reader, writer = os.pipe()
     os.write(writer, BOX.encode())
     os.close(writer)
@@ -163,7 +163,7 @@ def test_bodies_at_rest_have_no_drift(minidem_command):
 
 @pytest.mark.parametrize("change", ["place[0].speed=1e200", "time.dt=0.002"])
 def test_energies_beyond_all_numbers_are_still_json(minidem_command, directory, change):
-    """A step far too long, or absurd speeds: the run may end in whatever way, what it prints and writes is JSON."""
+    """A step far too long, or absurd speeds: the run may end in any way, but prints and writes valid JSON."""
     guards = [word for name in ("contact", "overlap", "travel") for word in ("--set", f"guard.{name}=false")]
     outcome = minidem_command("run", "box.toml", "--set", change, "--set", "time.end=2", *guards, "--json")
     assert set(outcome.json) == NUMBERS | COUNTS | WORDS | {"energy"}
@@ -171,8 +171,8 @@ def test_energies_beyond_all_numbers_are_still_json(minidem_command, directory, 
     assert not re.search(r"\b(NaN|Infinity)\b", manifest)
 
 
-def test_first_run_tells_that_it_is_compiling(directory):
-    """The only test with a cache of its own, an empty one; it does not wait for the end."""
+def test_first_run_announces_compilation(directory):
+    """The only test with an empty cache; it does not wait for the end of the run."""
     command = [sys.executable, "-m", "minidem.cli", "run", "box.toml", "--json"]
     environment = os.environ | {"MINIDEM_CACHE_DIR": str(directory / "cache")}
     with subprocess.Popen(command, cwd=directory, env=environment, stderr=subprocess.PIPE, text=True) as process:
@@ -216,7 +216,7 @@ def test_quiet_shows_no_progress(directory):
     assert outcome.json["status"] == "ok" and outcome.stderr == ""
 
 
-def test_reader_that_went_away(directory):
+def test_closed_pipe(directory):
     """`minidem integrators | head -1`"""
     command = [sys.executable, "-m", "minidem.cli", "integrators"]
     with subprocess.Popen(command, cwd=directory, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
@@ -226,7 +226,7 @@ def test_reader_that_went_away(directory):
     assert process.returncode == 1
 
 
-# --- earlier runs and other people's files -------------------------------------------------------------------
+# --- earlier runs and foreign files --------------------------------------------------------------------------
 
 
 def test_earlier_run_is_kept(minidem_command, directory):
@@ -279,7 +279,7 @@ def refused(outcome, *words):
 
 
 BODY = '[[body]]\nclump = "rod"\nposition = {}\n'
-# what is written instead of what, and what the message says
+# old text, new text, and words of the message
 EDITS = {
     "dt zero": ("dt = 4e-5", "dt = 0", "box.toml: time.dt: must be above 0, got 0"),
     "dt a word": ("dt = 4e-5", 'dt = "fast"', "box.toml: time.dt: ", "rayleigh"),
@@ -358,7 +358,7 @@ def test_bad_scenario(minidem_command, directory, edit):
 
 
 def test_clump_name_with_a_zero_byte(minidem_command, directory):
-    """Which TOML allows and HDF5 cannot store."""
+    """TOML allows it, but HDF5 cannot store it."""
     text = BOX.replace("[clump.rod]", r'[clump."r\u0000d"]').replace('clump = "rod"', r'clump = "r\u0000d"')
     (directory / "box.toml").write_text(text)
     before = contents(directory)
@@ -428,7 +428,7 @@ def test_picture_where_none_can_be(minidem_command, directory):
 
 
 def test_all_mistakes_at_once(minidem_command, directory):
-    """A line each, with the file and the key, in the order of the file; those of --set name it."""
+    """One line per error with the file (or --set) and the key, in the order of the file."""
     text = BOX.replace("seed = 3", "seed = -1").replace("4e-5", "0").replace("poisson = 0.1", "poisson = 0.5")
     text = text.replace("-0.03, 0, 0, 0.02", "-0.03, 0, 0, -1").replace("count = 4", 'count = 4\ncolour = "red"')
     (directory / "box.toml").write_text(text.replace("frames", "framse"))
@@ -455,7 +455,7 @@ def test_all_overlaps_at_once(minidem_command, directory):
 
 
 def test_bad_scenario_in_a_shell(directory):
-    """The same from outside: exit code, stderr, nothing on stdout."""
+    """As a separate process: exit code, stderr, nothing on stdout."""
     refused(in_a_shell(directory, "run", "box.toml", "--set", "time.dt=nan", "--json"), "--set time.dt=nan: time.dt: ")
     assert set(contents(directory)) == {"box.toml"}
 
@@ -487,7 +487,7 @@ def test_check_for_people(minidem_command):
 
 
 def test_check_of_bodies_at_rest(minidem_command):
-    """Which never collide: there is no Hertz contact time."""
+    """They never collide, so there is no Hertz contact time."""
     rest = ["--set", "place[0].speed=0", "--set", "place[0].spin=0", "--set", "body[0].velocity=[0, 0, 0]"]
     assert minidem_command("check", "box.toml", "--json", *rest).json["dt_hertz"] is None
     assert "contact time unknown: all bodies start at rest" in minidem_command("check", "box.toml", *rest).stdout
