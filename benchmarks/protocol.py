@@ -26,16 +26,16 @@ class WorkerError(Exception):
 class Worker:
     """The parent's end."""
 
-    def __init__(self, command: list[str]):
+    def __init__(self, command: list[str], root: Path = ROOT):
         self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115
-        path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+        path = os.pathsep.join([str(root), *filter(None, [os.environ.get("PYTHONPATH")])])
         self._process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
             text=True,
-            cwd=ROOT,
+            cwd=root,
             env=os.environ | {"PYTHONPATH": path},
         )
         try:

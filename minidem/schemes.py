@@ -1,21 +1,25 @@
-"""What a rotational scheme of your own is made of; see docs/integrators.md.
+"""What a rotational scheme of your own needs; see docs/own_scheme.py for an example.
 
-Scalar functions of one body, compiled by numba. q is a quaternion (w, x, y, z), body -> world; omega (rad/s), torque (N m)
-and inertia are in the principal-axis body frame; angular momenta (J s) are in the world frame.
+A scheme is three functions of one body, `start`, `advance` and `on_step`, each (q, spin, torque, inertia, dt) -> (q, spin).
+`register` adds it to the catalogue. The functions below are compiled; call them from yours.
 """
 
-from .engine.compile.kernels import fused
-from .engine.quaternion import dot, moved, product, rate_of, to_body, to_world, turned, unit
+from .engine.compile.kernels import fused as compiled
+from .engine.quaternion import cos_sin, cos_sinc, dot, moved, product, rate_of, to_body, to_world, turn, turned, unit
 from .engine.rotation.euler import acceleration, by_inertia, cross, kicked
 from .engine.rotation.momentum import momentum_of, omega_of, pushed
-from .engine.rotation.registry import register
+from .engine.rotation.registry import SCHEMES, Scheme, register
 
 __all__ = [
+    "SCHEMES",
+    "Scheme",
     "acceleration",
     "by_inertia",
+    "compiled",
+    "cos_sin",
+    "cos_sinc",
     "cross",
     "dot",
-    "fused",
     "kicked",
     "momentum_of",
     "moved",
@@ -26,6 +30,7 @@ __all__ = [
     "register",
     "to_body",
     "to_world",
+    "turn",
     "turned",
     "unit",
 ]

@@ -12,8 +12,8 @@ from .surfaces.plane import gap
 
 
 class Crowd(NamedTuple):
-    """Bodies on their way into the box. Those that stand are chained up by cell, each in a grid for bodies of its size:
-    level l has cells of 2^l times `finest`."""
+    """Bodies to be inserted. Placed bodies are linked by cell, each in a grid for its size: the cells of level l
+    are 2^l times `finest` wide."""
 
     position: np.ndarray  # (3, n) world, m
     reach: np.ndarray  # (n,) bounding radius, m
@@ -29,16 +29,19 @@ class Crowd(NamedTuple):
 
 @inlined
 def cell_of(position, b, size):
+    """Cell (x, y, z) of body b in a grid of cells of that size (m)."""
     return math.floor(position[0, b] / size), math.floor(position[1, b] / size), math.floor(position[2, b] / size)
 
 
 @inlined
 def slot_of(x, y, z, level, slots):
+    """Slot of a cell in the hash table."""
     return (x + 73856093 * y + 19349663 * z + 83492791 * level) & (slots - 1)
 
 
 @internal
 def clear_of_body(position, reach, offset, place, radius, a, b):
+    """Whether no sphere of body a overlaps one of body b."""
     far = reach[a] + reach[b]
     if apart(position, a, position, b) >= far * far:
         return True
@@ -54,14 +57,14 @@ def clear_of_body(position, reach, offset, place, radius, a, b):
 
 @kernel
 def fill(crowd, walls, box, finest, levels, fixed, waiting, tries, most_tries, positions, orientations, accepted):
-    """Try the poses (m, 3), (m, 4) one after the other, each for the first body still waiting, largest bodies first.
-    Positions are fractions of the room that the centre of a body has in the box.
+    """Try the poses (m, 3), (m, 4) one by one, each for the first body still waiting, largest bodies first. Positions are
+    fractions of the room that the centre of a body has in the box.
 
-    Bodies before `fixed` stand where they are, without a trial. They have to be on the last level: all others look there,
-    and on each level from their own on, for bodies that are no smaller than half of them.
+    Bodies before `fixed` are placed as they are, without a trial. They must be on the last level: every body looks there,
+    and on the levels from its own upwards, for bodies no smaller than half of it.
 
-    Returns how many of the `waiting` bodies stand, with their poses in `accepted`, and how often the next has been tried in
-    vain. Stops when all stand, when the poses are used up, or when one body has been tried `most_tries` times.
+    Returns how many of the `waiting` bodies are placed, with the numbers of their poses in `accepted`, and the failed tries
+    of the next one. Stops when all are placed, the poses are used up, or one body has been tried `most_tries` times.
     """
     position, place, radius = crowd.position, crowd.place, crowd.radius
     reach, depth, level = crowd.reach, crowd.depth, crowd.level

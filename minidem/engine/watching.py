@@ -1,4 +1,4 @@
-"""What tells that a run can no longer be right. Found by the kernels on the way, it makes them stop at that step."""
+"""Alarms: signs that a run can no longer be right. The kernels look for them and stop at that step."""
 
 import math
 
@@ -6,15 +6,15 @@ from .compile.kernels import inlined, internal
 from .geometry import column, index, sphere, squared_distance
 from .surfaces.plane import gap
 
-INSPECT_EVERY = 250  # steps: motion that has gone wrong stays wrong. Overlaps come and go, and are watched at every step.
-# In Team.alarm: what, by how much, and the spheres, the second of which may be a wall, or the body.
+INSPECT_EVERY = 250  # steps between looks at the motion, which stays wrong once it is; overlaps are checked at every step
+# Columns of Team.alarm: what is wrong, by how much, and the two spheres (the second may be a wall) or the body.
 WHAT, HOW_MUCH, FIRST, SECOND = range(4)
 NOTHING, TOO_DEEP, NO_NUMBER, BEHIND_WALL, TOO_FAR = range(5)
 
 
 @internal
 def find_too_deep(count, pair, second, place, walls, spheres_in_all, limits, alarm):
-    """The first of `count` contacts, spheres pair[c] and pair[second + c], that overlap by more than the limit."""
+    """Raise an alarm for the first of `count` contacts, spheres pair[c] and pair[second + c], that overlap too much."""
     for c in range(count):
         i, j = pair[c], pair[second + index(c)]
         this = sphere(place, i)
@@ -31,7 +31,8 @@ def find_too_deep(count, pair, second, place, walls, spheres_in_all, limits, ala
 
 @internal
 def inspect(begin, end, bodies, walls, dt, limits, alarm):
-    """The first of bodies `begin` to `end` whose last step, with the velocity that they have, was not a good one."""
+    """Raise an alarm for the first of bodies `begin` to `end` that moved too far in the last step, left the walls or has
+    numbers that are not finite."""
     q = bodies.orientation
     for b in range(begin, end):
         x, y, z = column(bodies.position, b)
@@ -53,7 +54,7 @@ def inspect(begin, end, bodies, walls, dt, limits, alarm):
 
 @inlined
 def steps_to_inspection(team):
-    """From the step that the threads start from; the last step of a run is inspected in any case. -1 for never."""
+    """Steps until the motion is next inspected; -1 for never. The last step of a run is always inspected."""
     if not team.limits.motion:
         return -1
     start, end = team.step[0], team.step[1]
@@ -63,7 +64,7 @@ def steps_to_inspection(team):
 
 @inlined
 def alarmed(team):
-    """Has any thread raised an alarm before the last barrier?"""
+    """Whether any thread has raised an alarm before the last barrier."""
     raised = False
     for t in range(team.size):
         raised |= team.alarm[t, WHAT] != NOTHING

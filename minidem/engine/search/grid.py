@@ -17,7 +17,7 @@ FEW = 64  # bodies that need no cells
 
 @internal
 def sort(values, count):
-    """The first `count` values in ascending order (Shell, Commun. ACM 2, 30, 1959)."""
+    """Sort the first `count` values (Shell, Commun. ACM 2, 30, 1959)."""
     step = 1
     while 3 * step < count:
         step = 3 * step + 1
@@ -33,19 +33,20 @@ def sort(values, count):
 
 @internal
 def most_between(values, sample):
-    """Bounds of most of the values, without those far off."""
+    """Lower and upper bound of most values, without outliers."""
     count = min(values.size, sample.size)
     for k in range(count):
         sample[k] = values[k * values.size // count]
     sort(sample, count)
     low, high = sample[count // OUTLIERS], sample[count - 1 - count // OUTLIERS]
-    margin = 1.5 / OUTLIERS * (high - low)  # for evenly spread bodies: the ends of the box
+    margin = 1.5 / OUTLIERS * (high - low)  # reaches the ends of the box if bodies are evenly spread
     return low - margin, high + margin
 
 
 @inlined
 def cell(x, size, count):
-    """Along one axis, from the corner of the first; the first of those that are there, also for a NaN, or the last."""
+    """Index of the cell at x (m) from the corner of the first, along one axis. Places outside, and NaN, count to the nearest
+    cell or the first."""
     c = x / size
     return 0 if not c > 0.0 else int(c) if c < count else count - 1
 
@@ -91,8 +92,8 @@ def fill_grid(position, skin, grid):
 
 @internal
 def near_bodies(a, first, position, reach, skin, grid, near):
-    """Bodies whose bounding spheres are closer to that of `a` than the skin, in ascending order, without those from `first`
-    to `a`. They are written to `near`; returns their number."""
+    """Write to `near` the bodies whose bounding spheres are closer to that of `a` than the skin, in ascending order, without
+    bodies `first` to `a`. Returns their number."""
     size, counts, start = grid.size, grid.counts, grid.start
     member, first_cell = grid.member, grid.first_cell
     level_reach, origin = grid.level_reach, grid.origin
@@ -110,18 +111,18 @@ def near_bodies(a, first, position, reach, skin, grid, near):
                 line = first_cell[g] + nx * (cy + ny * cz)
                 for e in range(index(start[index(line + left)]), index(start[index(line + right + 1)])):
                     b = index(member[e])
-                    # Written in any case, and kept if it is near: see contact.py.
+                    # No unpredictable branch: each body is written, then kept or overwritten.
                     near[found] = b
                     is_near = squared_distance(here, column(position, b)) < square(reach[a] + reach[b] + skin)
-                    found += index(is_near & (b - first > own))  # without a sign: it is huge for b < first
+                    found += index(is_near & (b - first > own))  # unsigned: huge for b < first
     sort(near, found)
     return found
 
 
 @kernel
 def body_pairs(position, reach, skin, grid, near, pairs):
-    """Pairs a < b of bodies whose bounding spheres are closer than the skin, in ascending order, in the columns of `pairs`
-    (2, p) as far as they go; `near` is room for n numbers. Returns the number of pairs."""
+    """Find the pairs a < b of bodies whose bounding spheres are closer than the skin, in ascending order. Writes the first p
+    to the columns of `pairs` (2, p); `near` is working space for n numbers. Returns the number of all pairs."""
     fill_grid(position, skin, grid)
     count = 0
     for a in range(reach.size):

@@ -3,24 +3,24 @@
 import math
 
 from ..compile.kernels import inlined, internal
-from ..geometry import ONE, column, index, minus, outside, set_centre, sphere, square, squared_distance
+from ..geometry import ONE, column, index, minus, set_centre, sphere, square, squared_distance, squared_distance_from_box
 from ..quaternion import attitude, carried, matrix, squared_difference, turned_back
 from ..state import BLOCK
 from ..surfaces.plane import box_gap, gap
 from ..threads import any_says, barrier, bodies_of, share
 from .grid import fill_grid, near_bodies
 
-# Lists are made so as to last about this many steps: older lists have more candidates to go through,
-# younger ones are made more often.
+# Lists should last about this many steps: with a wider skin each step has more candidates, with a narrower one lists are
+# made more often.
 STEPS_PER_LIST = 100
 STEPS_PER_CLOSE_LIST = 15
 SMALLEST_SKIN, LARGEST_SKIN = 0.02, 0.5  # in mean bounding radii; for close lists in half skins of the others
-LARGEST_OF_MANY = 0.35  # the same for many blocks, which have no close lists: every candidate is looked at in every step
+LARGEST_OF_MANY = 0.35  # the largest skin of several blocks, which have no close lists: each step looks at every candidate
 
 
 @inlined
 def place_all(begin, end, bodies, shapes, spheres):
-    """World positions of all the spheres of bodies `begin` to `end`."""
+    """Set the world positions of all spheres of bodies `begin` to `end`."""
     position, orientation, shape = bodies.position, bodies.orientation, bodies.shape
     first_of, centre = shapes.first, shapes.centre
     first, place = spheres.first, spheres.place
@@ -34,7 +34,7 @@ def place_all(begin, end, bodies, shapes, spheres):
 
 @inlined
 def place_listed(block, bodies, shapes, spheres, lists):
-    """World positions of the spheres of a block that are on the lists."""
+    """Set the world positions of the listed spheres of a block."""
     position, orientation = bodies.position, bodies.orientation
     shape, swing = bodies.shape, bodies.swing
     first_of, centre = shapes.first, shapes.centre
@@ -58,7 +58,8 @@ def place_listed(block, bodies, shapes, spheres, lists):
 
 @internal
 def list_block(block, me, world, skin):
-    """The candidates of the spheres of one block. If there is no room for all, they are only counted."""
+    """List the candidates of the spheres of one block. Returns whether there is room for them; if not, they are only
+    counted."""
     bodies, shapes, walls = world.bodies, world.shapes, world.walls
     lists, grid, team = world.lists, world.grid, world.team
     position, orientation = bodies.position, bodies.orientation
@@ -68,7 +69,7 @@ def list_block(block, me, world, skin):
     near, facing = team.near[me], team.facing[me]
     facing_first, used = team.facing_first[me], team.used[me]
     near_wall, facing_box = team.near_wall[me], team.facing_box[me]
-    wide = 1.1 * skin  # where spheres are only sorted out: round-off must not lose what the other block finds
+    wide = 1.1 * skin  # for the first sieve: round-off must not lose a pair that the other block finds
     begin, end = bodies_of(block, block + 1, shape.size)
     first_sphere, last_sphere = first[begin], first[end]
     base = lists.room[block]
@@ -80,16 +81,20 @@ def list_block(block, me, world, skin):
     for a in range(begin, end):
         middle, low, high = column(position, a), column(shapes.low, index(shape[a])), column(shapes.high, index(shape[a]))
         rotation = matrix(attitude(orientation, a))
-        # Bodies with spheres that come near the box of this one, and these spheres, with a box around those of a body.
+        # Near bodies, their spheres that come near the bounding box of this one, and a box around these spheres.
         near_count, facing_count = 0, 0
         for k in range(near_bodies(a, begin, position, reach, skin, grid, near)):
             b = near[k]
-            if outside(turned_back(rotation, minus(column(position, b), middle)), low, high) > square(reach[b] + wide):
+            if squared_distance_from_box(turned_back(rotation, minus(column(position, b), middle)), low, high) > square(
+                reach[b] + wide
+            ):
                 continue
             start, box_low, box_high = facing_count, (math.inf, math.inf, math.inf), (-math.inf, -math.inf, -math.inf)
             for j in range(index(first[b]), index(first[b + 1])):
                 other = sphere(place, j)
-                if outside(turned_back(rotation, minus(other, middle)), low, high) < square(other[3] + wide):
+                if squared_distance_from_box(turned_back(rotation, minus(other, middle)), low, high) < square(
+                    other[3] + wide
+                ):
                     facing[facing_count] = j
                     facing_count += 1
                     x, y, z, r = other
@@ -102,20 +107,20 @@ def list_block(block, me, world, skin):
                 near_count += 1
         facing_first[near_count] = facing_count
 
-        wall_count = 0  # walls that the box comes near
+        wall_count = 0  # walls near the bounding box
         for w in range(walls.material.size):
             if gap(walls, w, middle)[0] < reach[a] + wide and box_gap(walls, w, middle, rotation, low, high) < wide:
                 near_wall[wall_count] = w
                 wall_count += 1
 
-        # Spheres of this body, each with what it may touch.
+        # The spheres of this body, each with its candidates.
         for i in range(index(first[a]), index(first[a + ONE])):
             this, before = sphere(place, i), count
             radius = this[3]
             for k in range(near_count):
                 box = facing_box[k]
                 box_low, box_high = (box[0], box[1], box[2]), (box[3], box[4], box[5])
-                if outside(this, box_low, box_high) < square(radius + wide):
+                if squared_distance_from_box(this, box_low, box_high) < square(radius + wide):
                     for f in range(index(facing_first[k]), index(facing_first[k + 1])):
                         j = facing[f]
                         other = sphere(place, j)
@@ -144,7 +149,7 @@ def list_block(block, me, world, skin):
 
 @internal
 def find_candidates(me, world, skin):
-    """Make the lists of the blocks of thread `me`. Returns whether there is room for them in all blocks."""
+    """Make the lists of the blocks of thread `me`. Returns whether all blocks have room for theirs."""
     bodies, lists, team = world.bodies, world.lists, world.team
     first, last = share(me, team, lists.wanted.size)
     begin, end = bodies_of(first, last, bodies.shape.size)
@@ -162,15 +167,16 @@ def find_candidates(me, world, skin):
 
 @internal
 def narrow(world, skin):
-    """Make the close lists of a single block: those of the candidates that are closer than a smaller skin.
+    """Make the close lists of a single block: the candidates that are closer than a smaller skin.
 
-    Most candidates of a thin system are far from touching; a close list is made of few, often, at little cost.
+    In a dilute system most candidates are far from touching. Close lists have few and are cheap to make, so they are made
+    often.
     """
     bodies, shapes, walls = world.bodies, world.shapes, world.walls
     lists, close, used = world.lists, world.close, world.team.used[0]
     place, spheres_in_all = world.spheres.place, world.spheres.owner.size
     begin, end = bodies_of(0, 1, bodies.shape.size)
-    block = lists.wanted.size - 1  # 0: a literal would be another type, and compiled again
+    block = lists.wanted.size - 1  # 0; a literal would be of another type, and compiled again
     place_listed(block, bodies, shapes, world.spheres, lists)
     for s in range(spheres_in_all):
         used[s] = False
@@ -199,7 +205,7 @@ def narrow(world, skin):
 
 @internal
 def renew_lists(me, world):
-    """Lists for the present positions. Returns whether there is room for them; if not, make room and ask again."""
+    """Make lists for the present positions. Returns whether there is room for them; if not, make room and call again."""
     bodies, lists, close = world.bodies, world.lists, world.close
     single = lists.wanted.size == 1
     outdated = True
@@ -208,7 +214,7 @@ def renew_lists(me, world):
         close_skin = next_skin(close.skin[0], close.age[0], STEPS_PER_CLOSE_LIST, 0.5 * lists.skin[0])
         lists.age[0] += close.age[0]
         close.age[0] = 0
-        still = 0.5 * (lists.skin[0] - close_skin)  # they must last as long as the close ones
+        still = 0.5 * (lists.skin[0] - close_skin)  # the wide lists must last as long as the close ones
         begin, end = bodies_of(0, 1, bodies.shape.size)
         outdated = travelled(begin, end, bodies, lists.old_position, lists.old_orientation, still)
     if outdated:
@@ -228,7 +234,7 @@ def renew_lists(me, world):
 
 @inlined
 def remember(begin, end, bodies, lists):
-    """Where the bodies were when the lists were made."""
+    """Store the positions and orientations for which the lists were made."""
     position, orientation = bodies.position, bodies.orientation
     old_position, old_orientation = lists.old_position, lists.old_orientation
     for c in range(3):
@@ -242,7 +248,7 @@ def remember(begin, end, bodies, lists):
 
 @inlined
 def travelled(begin, end, bodies, position, orientation, distance):
-    """Has a sphere of the bodies `begin` to `end` moved by more than `distance` from where they were?
+    """Whether a sphere of bodies `begin` to `end` has moved by more than `distance` (m) since the lists were made.
 
     A point at R from the centre of mass has moved by at most |dx| + 2 R |dq|: its chord is 2 R sin(alpha/2) for a
     turn by alpha, and |dq| = 2 sin(alpha/4).
@@ -250,7 +256,7 @@ def travelled(begin, end, bodies, position, orientation, distance):
     x, q, swing = bodies.position, bodies.orientation, bodies.swing
     x0, q0 = position, orientation
     beyond = 0
-    if q0.shape[1] == 0:  # no turn moves anything
+    if q0.shape[1] == 0:  # all spheres are at their centres of mass: rotation moves none
         for b in range(begin, end):
             beyond += not (squared_distance(column(x, b), column(x0, b)) <= distance * distance)  # also true of a NaN
     else:
@@ -263,7 +269,7 @@ def travelled(begin, end, bodies, position, orientation, distance):
 
 @inlined
 def next_skin(skin, age, steps, unit):
-    """A skin with which lists would last about so many steps at the present speeds, from those of the last lists, within
-    bounds in a unit of length. Results do not depend on it."""
+    """The skin (m) with which lists would last about `steps` steps, from the skin and age of the last ones; bounded in units
+    of a length `unit` (m). Results do not depend on it."""
     scale = min(max(steps / max(age, 1), 0.5), 2.0)
     return min(max(scale * skin, SMALLEST_SKIN * unit), LARGEST_SKIN * unit)
