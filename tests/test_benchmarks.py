@@ -20,7 +20,7 @@ from benchmarks.scenes import Scene, changes, scene_of
 from benchmarks.timing import spread
 from minidem.engine.rotation.registry import SCHEMES
 from minidem.running.simulation import prepared
-from minidem.scenario.tables import parse
+from minidem.scenario.reading import parse
 
 TWO_BALLS = str(ROOT / "scenarios/two_spheres.toml")
 TINY = ["--scenes", TWO_BALLS, "--threads", "1", "--repeats", "3", "--seconds", "0.002", "--no-start"]

@@ -57,7 +57,7 @@ def example(folder, title):
 
 def row(begin, **names):
     """The row of a registry in CONTRIBUTING.md that begins with `begin`."""
-    return eval(re.search(rf"^{re.escape(begin)}.*\)(?=,$)", (ROOT / "CONTRIBUTING.md").read_text(), re.MULTILINE)[0], names)
+    return eval(re.search(rf"^{re.escape(begin)}.*\)$", (ROOT / "CONTRIBUTING.md").read_text(), re.MULTILINE)[0], names)
 
 
 def test_scheme_of_the_contribution_guide(monkeypatch):

@@ -184,7 +184,7 @@ def test_only_the_command_line_talks_to_the_terminal(tool):
             {"numpy", "numba", "scipy", "h5py", "pyvista", "matplotlib", "pydantic", "typer", "rich"},
         ),
         # a bad scenario is refused at once
-        ("minidem.scenario.tables", {"numba", "scipy", "h5py", "pyvista", "vtkmodules", "matplotlib", "dask"}),
+        ("minidem.scenario.reading", {"numba", "scipy", "h5py", "pyvista", "vtkmodules", "matplotlib", "dask"}),
         # the catalogues are plain data
         ("minidem.engine.rotation.registry", {"numpy", "numba", "scipy", "h5py", "pyvista", "matplotlib", "dask"}),
         # single bodies need no files and no pictures

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from ..errors import InputError, WriteError
+from ..machine import map_large_arrays
 from . import bench, catalogue, health, pictures, reports, runs, shapes, studies
 
 app = typer.Typer(
@@ -56,6 +57,7 @@ def options(
 
 def main() -> None:
     """Run the command given by sys.argv. Exits with 2 on bad input and with 1 if a file cannot be written."""
+    map_large_arrays()
     try:
         app()
     except InputError as error:

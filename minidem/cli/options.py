@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from ..scenario.tables import Scenario
+    from ..scenario.reading import Scenario
 
 ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO.toml", help="Scenario file.", show_default=False)]
 Set = Annotated[
@@ -42,7 +42,7 @@ Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace existing r
 
 def loaded(path: Path, changes: list[str] | None, seed: int | None) -> tuple["Scenario", str]:
     """The scenario of a file with the changes of --set and --seed, and the text of the file."""
-    from ..scenario.tables import parse, read_text
+    from ..scenario.reading import parse, read_text
 
     text = read_text(path)
     return parse(text, path.name, path.parent, [*(changes or []), *([] if seed is None else [f"seed={seed}"])]), text

@@ -14,7 +14,7 @@ from .terminal import print_message, progress_bar, stop_signals
 
 if TYPE_CHECKING:
     from ..running.simulation import Result
-    from ..scenario.tables import Scenario
+    from ..scenario.reading import Scenario
 
 
 def run(
@@ -144,9 +144,10 @@ def planned_steps(summary: dict[str, Any]) -> int:
     """Number of steps of the whole run, of which `summary["steps"]` are done."""
     if summary["status"] == "ok":
         return int(summary["steps"])
-    from ..scenario.tables import load
+    from ..model.times import step_count
+    from ..scenario.reading import load
 
-    return load(Path(summary["run_dir"]) / "resolved.toml").steps(summary["dt"])
+    return step_count(load(Path(summary["run_dir"]) / "resolved.toml"), summary["dt"])
 
 
 def run_table(summary: dict[str, Any], planned: int) -> str:

@@ -29,19 +29,13 @@ from ..errors import InputError
 from ..files.checkpoint import VERSIONS, State, check_checkpoint, differences, last_checkpoint, origin_of, resolves_to
 from ..files.trajectory import Frame, Trajectory, is_summary
 from ..machine import processors
-from ..model.building import Model, build_model, chunks, model_at_rest, run_memory
+from ..model.building import Model, build_model, chunks, model_at_rest
+from ..model.memory import run_memory
 from ..model.overlaps import check_overlaps
-from ..scenario.tables import Guard, Scenario
-from .guards import (
-    bad_motion,
-    bad_observables,
-    check_time_step,
-    contact_time,
-    fastest,
-    good_step,
-    limits,
-    rayleigh_time,
-)
+from ..model.times import contact_time, fastest, good_step, smallest_rayleigh_time
+from ..scenario.reading import Scenario
+from ..scenario.tables import Guard
+from .guards import bad_motion, bad_observables, check_time_step, limits
 from .observables import conserved_sums
 from .recorder import Recorder, begun_run, claimed_directory
 
@@ -577,7 +571,7 @@ def outlook(scenario: Scenario, source: str = "", threads: int | None = None) ->
         "spheres": model.spheres,
         "memory_mb": 1e-6 * run_memory(len(model.species), model.spheres),
         "dt": model.dt,
-        "dt_rayleigh": model.dt / rayleigh_time(scenario, model),
+        "dt_rayleigh": model.dt / smallest_rayleigh_time(scenario, model.spheres_by_clump),
         "dt_hertz": model.dt / shortest if 0 < shortest < math.inf else None,
         "dt_good": good_step(scenario, model, fastest(model)),
         "notes": notes,

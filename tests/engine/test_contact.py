@@ -27,7 +27,7 @@ from minidem.engine.contact import hertz
 from minidem.engine.contact.registry import LAWS
 from minidem.model.building import build_model
 from minidem.running.simulation import Simulation
-from minidem.scenario.tables import parse
+from minidem.scenario.reading import parse
 
 IDENTITY = [1.0, 0.0, 0.0, 0.0]
 BALL = np.array([[0.0, 0.0, 0.0, 1.0]])

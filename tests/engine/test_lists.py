@@ -27,7 +27,7 @@ from minidem.engine.compile.kernels import kernel
 from minidem.engine.search.lists import STEPS_PER_LIST, next_skin
 from minidem.engine.world import near_pairs
 from minidem.model.building import build_model
-from minidem.scenario.tables import parse
+from minidem.scenario.reading import parse
 
 thorough = settings(deadline=None, max_examples=100, derandomize=True, database=None)
 

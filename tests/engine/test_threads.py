@@ -25,7 +25,7 @@ from minidem.engine.world import make_room
 from minidem.model.building import build_model
 from minidem.running import simulation as engine
 from minidem.running.simulation import Simulation
-from minidem.scenario.tables import parse
+from minidem.scenario.reading import parse
 
 HEAD = """
 seed = 4

@@ -13,7 +13,7 @@ from minidem.errors import ScenarioError
 from minidem.model import overlaps as overlaps_module
 from minidem.model.building import build_model
 from minidem.running.simulation import Simulation, prepared
-from minidem.scenario.tables import parse
+from minidem.scenario.reading import parse
 
 HEAD = """
 [time]

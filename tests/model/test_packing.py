@@ -13,7 +13,7 @@ from minidem.errors import ScenarioError
 from minidem.model.building import build_model
 from minidem.model.overlaps import PRESSED
 from minidem.running.simulation import Simulation, outlook, prepared, run
-from minidem.scenario.tables import parse
+from minidem.scenario.reading import parse
 
 HEAD = """
 seed = {seed}

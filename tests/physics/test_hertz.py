@@ -8,7 +8,7 @@ from scenes import followed, scene, simulated, slope
 from scipy.integrate import quad
 from scipy.optimize import brentq
 
-from minidem.scenario.tables import hertz_contact_time
+from minidem.model.times import hertz_contact_time
 
 STEEL = 200e9 / (2 * (1 - 0.3**2))  # effective modulus of steel on steel, Pa
 BALL, BEAD = (7800.0 * 4 / 3 * math.pi * radius**3 for radius in (0.01, 0.006))  # kg

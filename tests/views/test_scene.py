@@ -11,7 +11,7 @@ import minidem
 from minidem import quaternions
 from minidem.errors import InputError
 from minidem.files.trajectory import Frame
-from minidem.scenario.tables import parse
+from minidem.scenario.reading import parse
 from minidem.views import movie
 from minidem.views import scene as render
 
