@@ -56,7 +56,7 @@ def test_file_goes_to_the_run(minidem_command, run, format, file):
     assert (outcome.code, outcome.stderr) == (0, "")
     assert (run / file).stat().st_size > 400
     assert f"written to    rods/{file}" in outcome.stdout
-    assert "5, from 0 to 0.004 s" in outcome.stdout and "15: the spheres" in outcome.stdout
+    assert "5, from 0 to 0.004 s" in outcome.stdout and "15 spheres" in outcome.stdout
     assert ("(0.25, 0.2, 0.15) m, the middle of the box" in outcome.stdout) == (format == "gsd")
     refused(minidem_command("export", "rods", "--format", format), file, "exists already", "--overwrite")
     assert minidem_command("export", "rods", "--format", format, "--overwrite").code == 0

@@ -384,7 +384,7 @@ def test_stopped_film_leaves_nothing(runs, directory, suffix, number):
     assert list(directory.glob(".a.*"))
     process.send_signal(number)
     stdout, stderr = process.communicate(timeout=PATIENCE)
-    assert (process.returncode, stdout, stderr) == (128 + number, "", f"a{suffix}: stopped; nothing is written\n")
+    assert (process.returncode, stdout, stderr) == (128 + number, "", f"a{suffix}: stopped; nothing was written\n")
     assert os.listdir(directory) == ["box.toml"]
 
 
