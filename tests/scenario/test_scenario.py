@@ -14,7 +14,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from minidem.errors import InputError, ScenarioError
-from minidem.model.times import hertz_contact_time, rayleigh_time, smallest_rayleigh_time, step_count, time_step
 from minidem.scenario.reading import load, parse
 from minidem.scenario.tables import Material
 
