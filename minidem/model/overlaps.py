@@ -14,9 +14,11 @@ PRESSED = 0.3  # bodies packed to a fraction may overlap by this fraction of the
 
 
 def check_overlaps(scenario: Scenario, world: World, body: NDArray[np.int64], source: str) -> None:
-    """Raise ScenarioError for bodies that overlap at the start. `world` has the neighbour lists of the initial positions;
-    `body` (n,) is the number in the scenario of each of its bodies."""
-    packed = any(group.packing_fraction is not None for group in scenario.place)
+    """Raise ScenarioError for bodies that overlap at the start.
+
+    `world` has the neighbour lists of the initial positions; `body` (n,) is the scenario's number of each of its bodies.
+    """
+    packed = any(place.packing_fraction is not None for place in scenario.place)
     with np.errstate(over="ignore", invalid="ignore"):  # sizes may be close to the range of floats
         lines = overlaps(world, body, len(scenario.body), box_walls(scenario), PRESSED if packed else 0.0)
     if lines:
