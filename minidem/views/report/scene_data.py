@@ -63,11 +63,9 @@ def shown_spaces(trajectory: Trajectory, states: Sequence[Frame]) -> list[Space]
     bodies travel far: walls should not move.
     """
     spaces = [shown_space(trajectory, [state]) for state in states]
-    if trajectory.box is None and len(trajectory.planes.point):
-        whole = shown_space(trajectory, states)
-        if finite_size(whole) <= FAR * max(finite_size(space) for space in spaces):
-            return [whole] * len(states)
-    return spaces
+    whole = shown_space(trajectory, states)
+    fixed = whole.walls and whole.size <= FAR * max(finite_size(space) for space in spaces)
+    return [whole] * len(states) if fixed else spaces
 
 
 def finite_size(space: Space) -> float:
