@@ -67,7 +67,7 @@ def _kernels(simulation: Any) -> dict[str, Callable[[int], Any]]:
         "translation": lambda n: translation(n, bodies, gravity, lists.wanted.size),
         "rotation": lambda n: rotation(n, rotate, bodies),
         "have spheres travelled": lambda n: check(n, bodies, close),
-        "contacts": lambda n: contacts(n, simulation._law.forces, world),
+        "contacts": lambda n: contacts(n, simulation.model.law.forces, world),
         "lists anew": lambda n: lists_anew(n, world, skin),
     }
     if lists.wanted.size == 1:

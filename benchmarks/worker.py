@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from minidem import quaternions
+from minidem.machine import map_large_arrays
 from minidem.running.simulation import Simulation, prepared
-from minidem.scenario.tables import parse
+from minidem.scenario.reading import parse
 
 from .protocol import memory_mb, serve
 from .scenes import scenario_of, scene_of
@@ -52,6 +53,7 @@ def contacts(simulation: Simulation) -> dict[str, int | None]:
 
 
 def main(name: str, threads: int) -> None:
+    map_large_arrays()  # as the command does
     scene = scene_of(name)
     prepared(parse(ONE_BALL), "one ball", threads).advance(1)  # loads every kernel: what comes on top is the scene's
     baseline = memory_mb("VmRSS")

@@ -7,14 +7,14 @@ if TYPE_CHECKING:
     from .errors import InputError, ScenarioError
     from .files.trajectory import Trajectory
     from .running.simulation import Result, Simulation, resume, run
-    from .scenario.tables import Scenario, load
+    from .scenario.reading import Scenario, load
 
 # Where each public name lives; imported when first asked for, so that `minidem --help` need not load numba.
 _HOMES = {
     "InputError": "errors",
     "ScenarioError": "errors",
-    "Scenario": "scenario.tables",
-    "load": "scenario.tables",
+    "Scenario": "scenario.reading",
+    "load": "scenario.reading",
     "Result": "running.simulation",
     "Simulation": "running.simulation",
     "register": "engine.rotation.registry",

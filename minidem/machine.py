@@ -1,6 +1,7 @@
 """What this machine is like."""
 
 import contextlib
+import ctypes
 import os
 import platform
 import re
@@ -70,6 +71,16 @@ def _cgroup_bounds(root: Path, name: str, limit: str, usage: str, cached: str) -
             bound = int((level / limit).read_text())
             droppable = re.search(rf"^{cached} (\d+)", (level / "memory.stat").read_text(), re.MULTILINE)
             yield bound - int((level / usage).read_text()) + (int(droppable[1]) if droppable else 0)
+
+
+def map_large_arrays() -> None:
+    """Give arrays of a megabyte or more memory of their own, which can grow in place and is returned when they are freed.
+
+    By default, glibc stops doing so once a few such arrays were freed, and keeps the gaps between the others.
+    """
+    mmap_threshold = -3
+    with contextlib.suppress(OSError, AttributeError, TypeError):  # another C library
+        ctypes.CDLL(None).mallopt(mmap_threshold, 2**20)
 
 
 def in_bytes(count: float) -> str:

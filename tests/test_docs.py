@@ -14,6 +14,10 @@ def test_page_of_the_integrators_is_up_to_date():
     assert PAGE.read_text() == runpy.run_path(str(DOCS / "integrators.py"))["page"]()
 
 
+def test_page_of_the_laws_is_up_to_date():
+    assert (DOCS / "laws.md").read_text() == runpy.run_path(str(DOCS / "laws.py"))["text"]()
+
+
 def test_every_scheme_has_its_row():
     rows = [line for line in PAGE.read_text().splitlines() if line.startswith("| `")]
     assert [row.split("`")[1] for row in rows] == list(SCHEMES)

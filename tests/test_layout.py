@@ -162,7 +162,8 @@ def test_one_room_touches_the_internals_of_numba(name):
 
 @pytest.mark.parametrize("name", [name for name in FILES if is_in(name, "files", "views")])
 def test_files_and_views_see_registries_at_most(name):
-    registries = {"minidem.engine.rotation.registry", "minidem.engine.contact.registry"}
+    """Catalogues, and the list of what a restart keeps; no kernel."""
+    registries = {"minidem.engine.rotation.registry", "minidem.engine.contact.registry", "minidem.engine.state"}
     assert {other for other in IMPORTS[name] if is_in(other, "engine")} <= registries
     assert {other for other in reached_from(name) if is_in(other, "running", "cli")} == set()
 
@@ -184,7 +185,7 @@ def test_only_the_command_line_talks_to_the_terminal(tool):
             {"numpy", "numba", "scipy", "h5py", "pyvista", "matplotlib", "pydantic", "typer", "rich"},
         ),
         # a bad scenario is refused at once
-        ("minidem.scenario.tables", {"numba", "scipy", "h5py", "pyvista", "vtkmodules", "matplotlib", "dask"}),
+        ("minidem.scenario.reading", {"numba", "scipy", "h5py", "pyvista", "vtkmodules", "matplotlib", "dask"}),
         # the catalogues are plain data
         ("minidem.engine.rotation.registry", {"numpy", "numba", "scipy", "h5py", "pyvista", "matplotlib", "dask"}),
         # single bodies need no files and no pictures

@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import InputError, WriteError
+from ..machine import map_large_arrays
 
 if TYPE_CHECKING:
     from ..files.trajectory import Trajectory
     from ..reproduce.outcome import Outcome
     from ..running.simulation import Progress, Result
-    from ..scenario.tables import Scenario
+    from ..scenario.reading import Scenario
     from ..study.conduct import Progress as StudyProgress
     from ..study.plan import Cell, Study
 
@@ -54,7 +55,7 @@ Quiet = Annotated[bool, typer.Option("--quiet", help="No progress bar and no sum
 
 def loaded(path: Path, changes: list[str] | None, seed: int | None) -> tuple["Scenario", str]:
     """The scenario, changed, and the text of its file."""
-    from ..scenario.tables import parse, read_text
+    from ..scenario.reading import parse, read_text
 
     text = read_text(path)
     return parse(text, path.name, path.parent, [*(changes or []), *([] if seed is None else [f"seed={seed}"])]), text
@@ -830,6 +831,7 @@ def film_bar(name: str, quiet: bool) -> Iterator[Callable[[int, int], None]]:
 
 
 def main() -> None:
+    map_large_arrays()
     try:
         app()
     except InputError as error:

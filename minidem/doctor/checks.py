@@ -90,7 +90,7 @@ def kernels() -> Finding:
     import numpy as np
 
     from ..running.simulation import run
-    from ..scenario.tables import parse
+    from ..scenario.reading import parse
 
     began = time.perf_counter()
     trajectory = run(parse(BALL)).trajectory

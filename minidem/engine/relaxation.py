@@ -44,8 +44,9 @@ def relax(law, world, size, first, pace, energy):
     """Make up to energy.size steps; bodies before `first` stay in place.
 
     `law` is the function pointer of a contact law, `size` (n,) a length of each body (m). `pace` holds the time step (s),
-    the fraction of the velocity that turns towards the force, and the steps since the last stop, kept between calls; `energy`
-    receives the elastic energy (J) before each step. Returns the number of steps made, and whether the lists need more room.
+    the fraction of the velocity that turns towards the force, and the steps since the last stop, kept between calls.
+    `energy` receives the elastic energy (J) before each step. Returns the number of steps made, and whether the lists need
+    more room.
     """
     bodies, lists = world.bodies, world.lists
     force, torque = bodies.force, bodies.torque

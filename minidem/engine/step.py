@@ -33,8 +33,8 @@ def place_block(block, world):
 @inlined
 def find_forces(me, law, world, outdated, inspected, dt):
     """Find the forces at the present positions, with new lists if the old ones are `outdated` for any thread. Returns
-    false if there was no room for the lists: make room and call again. Alarms are raised here, between two barriers, so that all
-    threads see the same ones."""
+    false if there was no room for the lists: make room and call again. Alarms are raised here, between two barriers, so
+    that all threads see the same ones."""
     bodies, lists, team = world.bodies, world.lists, world.team
     first, last = share(me, team, lists.wanted.size)
     outdated = any_says(team, me, outdated)

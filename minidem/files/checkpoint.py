@@ -25,7 +25,7 @@ from ..engine.state import LANES
 from ..errors import InputError
 from ..machine import version
 from ..model.building import Model
-from ..scenario.tables import Scenario, parse
+from ..scenario.reading import Scenario, parse
 from .trajectory import element
 
 Array = NDArray[np.float64]

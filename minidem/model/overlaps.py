@@ -1,4 +1,4 @@
-"""What touches at the start of a run, and must not."""
+"""Overlaps at the start of a run."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -6,8 +6,8 @@ from numpy.typing import NDArray
 from ..engine.state import World
 from ..engine.world import candidate_pairs
 from ..errors import ScenarioError
-from ..scenario.tables import Scenario
-from .building import box_walls, wall_name
+from ..scenario.reading import Scenario
+from .walls import box_walls, wall_name
 
 TOUCHING = 1e-9  # overlaps below this fraction of the radii are round-off
 PRESSED = 0.3  # bodies packed to a fraction may overlap by this fraction of the smaller radius; see test_packing.py

@@ -7,21 +7,20 @@ where the energy log has a row.
 import math
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from ..engine.state import Limits
 from ..engine.watching import BEHIND_WALL, TOO_DEEP, TOO_FAR
 from ..errors import ScenarioError
-from ..model.building import Model, box_walls, wall_name
-from ..scenario.tables import Guard, Scenario, hertz_contact_time
+from ..model.building import Model
+from ..model.times import contact_time, fastest, good_step, smallest_rayleigh_time
+from ..model.walls import box_walls, wall_name
+from ..scenario.reading import Scenario
+from ..scenario.tables import Guard
 
 if TYPE_CHECKING:
     from .simulation import Simulation
 
 # Of the energy's parts: where these cancel, the total may deviate by many times its first value, and be right.
 CANCELLED = 0.5
-# Steps with which contacts are followed well: in Rayleigh times, in contact times, and in smallest radii that are covered.
-GOOD_RAYLEIGH, GOOD_CONTACT, GOOD_TRAVEL = 0.1, 1 / 30, 0.05
 
 
 def limits(guard: Guard | None, model: Model) -> Limits:
@@ -38,43 +37,13 @@ def can_touch(model: Model) -> bool:
     return len(model.species) > 1 or model.walls.material.size > 0
 
 
-def fastest(model: Model) -> float:
-    """Speed of the fastest point at the start, m/s."""
-    reach = np.array([clump.bounding_radius for clump in model.clumps])[model.species]
-    with np.errstate(over="ignore"):
-        turning = np.linalg.norm(model.angular_velocity, axis=1) * reach
-        return float((np.linalg.norm(model.velocity, axis=1) + turning).max())
-
-
-def contact_time(model: Model, speed: float) -> float:
-    """The shortest contact at a speed (m/s), s: two of the same clump, on their largest spheres, as stiff as any materials
-    here, head-on."""
-    stiffest = float(model.modulus.max())
-    return min(
-        hertz_contact_time(clump.mass / 2, float(clump.spheres[:, 3].max()) / 2, stiffest, 2 * speed)
-        for clump in model.clumps
-    )
-
-
-def rayleigh_time(scenario: Scenario, model: Model) -> float:
-    return scenario.rayleigh_time({clump.name: clump.spheres for clump in model.clumps})
-
-
-def good_step(scenario: Scenario, model: Model, speed: float) -> float:
-    """A time step with which contacts are followed well, s. Where nothing moves yet the Rayleigh time must do, which does
-    not know that a small sphere may be part of a heavy body."""
-    if speed == 0:
-        return GOOD_RAYLEIGH * rayleigh_time(scenario, model)
-    return min(GOOD_CONTACT * contact_time(model, speed), GOOD_TRAVEL * float(model.shapes.radius.min()) / speed)
-
-
 def check_time_step(scenario: Scenario, model: Model, source: str) -> list[str]:
     """Warnings; an error for a step that no contact would be followed with."""
     guard, dt = scenario.guard, model.dt
     if not can_touch(model):
         return []
     speed = fastest(model)
-    shortest, rayleigh = contact_time(model, speed), rayleigh_time(scenario, model)
+    shortest, rayleigh = contact_time(model, speed), smallest_rayleigh_time(scenario, model.spheres_by_clump)
     if dt > guard.contact * shortest:
         times = f"{dt / shortest:.3g}" if shortest > 0 else "any number of"
         fault = f"{dt:.3g} s is {times} times the shortest contact (guard.contact = {guard.contact:g})"

@@ -42,7 +42,7 @@ from ..files.trajectory import (
 )
 from ..machine import available_memory, in_bytes, version
 from ..model.building import Model
-from ..scenario.tables import Scenario, parse, read_text
+from ..scenario.reading import Scenario, parse, read_text
 
 ASIDE = "trajectory.damaged.h5"
 HOLDS_A_RUN = "holds a run already; give --overwrite to replace it, or another --out"

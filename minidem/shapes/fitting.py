@@ -15,8 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError
-from .clump import make_clump, union_moments
-from .mesh import Mesh, read_mesh
+from .clump import make_clump
+from .mesh import Mesh
+from .mesh_files import read_mesh
+from .union import union_moments
 
 Array = NDArray[np.float64]
 VOXELS = 120_000  # inside the mesh, about

@@ -66,4 +66,4 @@ SIMPLE = {
 def standing(spheres: Array) -> Array:
     """Scaled to height 1 and set on z = 0."""
     low, high = (spheres[:, 2] - spheres[:, 3]).min(), (spheres[:, 2] + spheres[:, 3]).max()
-    return (spheres - [0, 0, low, 0]) / (high - low)
+    return np.asarray((spheres - [0, 0, low, 0]) / (high - low))

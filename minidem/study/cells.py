@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError, WriteError
-from ..scenario.tables import Scenario
+from ..scenario.reading import Scenario
 from .plan import Cell, changed
 from .records import Record
 
@@ -30,9 +30,10 @@ class Job:
 
 def run_cell(job: Job, cell: Cell) -> Record:
     """Its record, whatever happens to the run; WriteError if that cannot be kept."""
+    from ..model.times import smallest_rayleigh_time
     from ..running.recorder import now
     from ..running.simulation import run
-    from ..scenario.tables import parse
+    from ..scenario.reading import parse
 
     record: Record = {"cell": cell.number, "status": "failed", "reason": "", "host": platform.node()}
     try:
@@ -48,7 +49,7 @@ def run_cell(job: Job, cell: Cell) -> Record:
         record |= {"energy_initial": energy["initial"], "energy_final": energy["final"]}
         record |= {"wall_s": summary["wall_s"], "us_per_step": summary["us_per_step"]}
         spheres = {clump.name: clump.spheres for clump in result.trajectory.clumps}
-        record["dt_rayleigh"] = summary["dt"] / scenario.rayleigh_time(spheres)
+        record["dt_rayleigh"] = summary["dt"] / smallest_rayleigh_time(scenario, spheres)
         for name in ("momentum", "angular_momentum"):
             record[f"{name}_change"] = largest_change(result.energy[name])
         result.trajectory.close()

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError, ScenarioError, nearest
-from ..scenario.tables import ClumpSpec, Scenario, parse, read_text
+from ..scenario.reading import Scenario, parse, read_text
+from ..scenario.tables import ClumpSpec
 
 SHORT = {"dt": "time.dt", "integrator": "integrator.rotation"}  # what studies are mostly about goes by short names
 KEYS = ("schema", "name", "scenario", "keep", "set", "axes", "cell")
@@ -76,9 +77,11 @@ class Study:
 
     def steps(self, cell: Cell) -> int:
         """How many the cell takes."""
+        from ..model.times import step_count, time_step
+
         scenario = self.scenario(cell)
         used = scenario.used_clumps if isinstance(scenario.time.dt, str) else []
-        return scenario.steps(scenario.dt_seconds({name: _sphere_rows(scenario.clump[name]) for name in used}))
+        return step_count(scenario, time_step(scenario, {name: _sphere_rows(scenario.clump[name]) for name in used}))
 
     def chosen(self, only: list[str]) -> list[Cell]:
         """The cells that fit all of "axis=value" (of one axis: any of them), or whose numbers are given."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..errors import InputError
 from ..files.trajectory import Trajectory, manifest_of
-from ..scenario.tables import read_text
+from ..scenario.reading import read_text
 from .colours import BLACK, BLUE, GREEN, PURPLE, VERMILION
 from .figures import DEVIATION, Plot, new_figure, styles_of
 

@@ -16,7 +16,8 @@ from command import BOX, Outcome, in_a_shell
 
 import minidem
 from minidem.engine.rotation.registry import SCHEMES
-from minidem.scenario.tables import load, rayleigh_time
+from minidem.model.times import rayleigh_time
+from minidem.scenario.reading import load
 
 
 def contents(directory):
@@ -334,7 +335,7 @@ EDITS = {
         '[[wall]]\npoint = [0.26, 0, 0]\nnormal = [1, 0, 0]\nmaterial = "plastic"\n[output]',
         "box.toml: body[0]: reaches beyond wall[0] by 0.06 m",
     ),
-    "too full": ("count = 4", "count = 4000", "box.toml: place: ", " of 4000 bodies found room"),
+    "too full": ("count = 4", "count = 4000", "box.toml: place: ", " of 4000 bodies fit"),
     "endless": ("dt = 4e-5", "dt = 1e-200", "box.toml: time.dt: "),
     "endless, in Rayleigh times": ("dt = 4e-5", 'dt = "1e-200 rayleigh"', "box.toml: time.dt: "),
     "too small for numbers": ('"plastic"\n\n[[b', '"plastic"\nscale = 1e-120\n\n[[b', "box.toml: clump.rod"),

@@ -3,7 +3,7 @@
 import h5py
 import numpy as np
 
-from minidem.scenario.tables import parse
+from minidem.scenario.reading import parse
 
 SCENE = """\
 name = "scene"

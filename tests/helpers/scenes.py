@@ -7,7 +7,7 @@ import numpy as np
 
 from minidem import Simulation
 from minidem.model.building import build_model
-from minidem.scenario.tables import parse
+from minidem.scenario.reading import parse
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 MATERIALS = """

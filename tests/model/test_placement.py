@@ -11,7 +11,7 @@ from scipy.stats import kstest
 from minidem.errors import ScenarioError
 from minidem.model.building import build_model
 from minidem.model.placing.random import Streams, random_directions, random_orientations
-from minidem.scenario.tables import parse
+from minidem.scenario.reading import parse
 
 HEAD = """
 seed = {seed}
@@ -139,7 +139,7 @@ def test_a_full_box_says_how_many_fitted():
     with pytest.raises(ScenarioError) as failure:
         placed([("rod", 500, 0.0, 0.0)], box=box)
     message = str(failure.value)
-    found = re.search(r"place: (\d+) of 500 bodies found room", message)
+    found = re.search(r"place: only (\d+) of 500 bodies fit", message)
     assert found, message
     assert "domain.box" in message  # a remedy
     fitted = int(found[1])
@@ -152,12 +152,12 @@ def test_a_full_box_says_how_many_fitted():
 
 def test_exact_bodies_do_not_count_as_fitted():
     body = '[[body]]\nclump = "rod"\nposition = [0.075, 0.075, 0.075]\n'  # on the diagonal: no other rod can pass
-    with pytest.raises(ScenarioError, match=r"place: 0 of 3 bodies found room"):
+    with pytest.raises(ScenarioError, match=r"place: only 0 of 3 bodies fit"):
         placed([("rod", 3, 0.0, 0.0)], body, box=(0.15, 0.15, 0.15))
 
 
 def test_a_body_larger_than_the_box_does_not_fit():
-    with pytest.raises(ScenarioError, match=r"place: 0 of 1 bodies found room"):
+    with pytest.raises(ScenarioError, match=r"place: only 0 of 1 bodies fit"):
         placed([("rod", 1, 0.0, 0.0)], box=(0.05, 1.0, 1.0))
 
 

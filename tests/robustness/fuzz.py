@@ -159,7 +159,7 @@ def scenario(rng, number, samples, directory):
         packed = BOX.replace("count = 4", "packing_fraction = 0.3")
         base = rng.choice([BOX, BOX, BOX, packed, *samples_of(samples / "scenarios")])
         path.write_bytes(damaged_text(rng, base))
-    from minidem.scenario.tables import load, parse
+    from minidem.scenario.reading import load, parse
 
     read = load(path)
     assert parse(read.to_toml(), "fuzz.toml") == read, "reads back different"
@@ -207,7 +207,8 @@ def clump(rng, number, samples, directory):
     numbers = [*NUMBERS, "", "x", "1,2", "1e", "--1", "٣", "1.0.0"]
     path.write_bytes(damaged_bytes(rng, text.encode()) if rng.random() < 0.3 else damaged_text(rng, text, numbers))
     from minidem.errors import InputError
-    from minidem.shapes.clump import make_clump, read_mesh_moments, read_spheres
+    from minidem.shapes.clump import make_clump
+    from minidem.shapes.sphere_files import read_mesh_moments, read_spheres
 
     if "mesh" in text:
         with contextlib.suppress(InputError):
@@ -231,7 +232,7 @@ def mesh(rng, number, samples, directory):
     else:
         data = damaged_text(rng, data.decode())
     path.write_bytes(data)
-    from minidem.shapes.mesh import read_mesh
+    from minidem.shapes.mesh_files import read_mesh
 
     read_mesh(path).moments()
 
@@ -472,7 +473,7 @@ def forge(rng, path, directory):
     import numpy as np
 
     from minidem.errors import InputError
-    from minidem.scenario.tables import parse
+    from minidem.scenario.reading import parse
 
     with h5py.File(path, "r+") as file:
         how = rng.randrange(4)
@@ -528,7 +529,7 @@ def make_samples(samples):
     import pyvista
 
     import minidem
-    from minidem.scenario.tables import parse
+    from minidem.scenario.reading import parse
 
     shutil.copytree(SCENARIOS, samples / "scenarios")
     rows = "x,y,z,r\n-0.03,0,0,0.02\n# middle\n0 0 0 0.02\n0.03;0;0;0.02\n"

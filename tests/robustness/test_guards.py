@@ -14,7 +14,7 @@ from minidem import InputError, resume, run
 from minidem.engine.watching import INSPECT_EVERY
 from minidem.files.checkpoint import read_checkpoint, write_checkpoint
 from minidem.running import simulation
-from minidem.scenario.tables import parse
+from minidem.scenario.reading import parse
 
 BALL = """\
 name = "ball"

@@ -18,7 +18,7 @@ from scipy.spatial.transform import Rotation
 import minidem
 from minidem import Trajectory
 from minidem.errors import InputError
-from minidem.scenario.tables import parse
+from minidem.scenario.reading import parse
 from minidem.views.export.registry import FORMATS
 from minidem.views.export.writing import export_run
 

@@ -16,7 +16,7 @@ from command import BOX, PATIENCE, in_a_shell
 import minidem
 from minidem import Trajectory
 from minidem.errors import InputError
-from minidem.scenario.tables import parse
+from minidem.scenario.reading import parse
 
 
 @pytest.fixture(scope="module")

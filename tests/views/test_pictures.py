@@ -18,7 +18,7 @@ from PIL import Image
 
 import minidem
 from minidem.errors import InputError
-from minidem.scenario.tables import parse
+from minidem.scenario.reading import parse
 from minidem.views import movie
 from minidem.views import viewer as window
 from minidem.views.camera import aim, light

@@ -11,7 +11,7 @@ import pytest
 
 import minidem
 from minidem.errors import InputError
-from minidem.scenario.tables import parse
+from minidem.scenario.reading import parse
 from minidem.study.plan import parse_study
 from minidem.study.records import Records, prepare_directory
 from minidem.views.figures import Plot, style_of, styles_of

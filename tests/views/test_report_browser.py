@@ -7,7 +7,7 @@ import pytest
 from browser import Browser
 
 import minidem
-from minidem.scenario.tables import parse
+from minidem.scenario.reading import parse
 from minidem.views.report.page import write_report
 
 CHESS = """\

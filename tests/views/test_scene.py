@@ -11,7 +11,7 @@ import minidem
 from minidem import quaternions
 from minidem.errors import InputError
 from minidem.files.trajectory import Frame, Planes
-from minidem.scenario.tables import parse
+from minidem.scenario.reading import parse
 from minidem.views import movie
 from minidem.views.camera import aim, rim
 from minidem.views.colours import BODY_COLOURS, IVORY, WALNUT, field_of, plain_colours, rgb, scaled_colours

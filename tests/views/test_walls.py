@@ -11,7 +11,7 @@ from PIL import Image
 
 import minidem
 from minidem.files.trajectory import Frame, Planes
-from minidem.scenario.tables import parse
+from minidem.scenario.reading import parse
 from minidem.views import movie
 from minidem.views.colours import ORANGE, rgb
 from minidem.views.pictures import picture

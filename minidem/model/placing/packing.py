@@ -12,7 +12,7 @@ from ...engine.relaxation import TURNING, relax
 from ...engine.state import Bodies, Shapes, Walls
 from ...engine.world import make_room, make_world
 from ...shapes.clump import Clump
-from .random import Streams, random_orientations
+from .random import Poses, Streams, random_orientations
 
 Array = NDArray[np.float64]
 MOST_STEPS = 500  # twice as many would take another tenth off the overlaps
@@ -22,19 +22,19 @@ FIRST_SKIN, FIRST_STEP = 0.3, 0.2  # in mean bounding radii; in units of (mass /
 
 
 def packed_poses(
-    shape: NDArray[np.int64],
+    species: NDArray[np.int64],
     clumps: list[Clump],
-    fixed: tuple[Array, Array],
+    fixed: Poses,
     box: tuple[float, float, float],
     shapes: Shapes,
     walls: Walls,
     streams: Streams,
-) -> tuple[Array, Array]:
+) -> Poses:
     """Positions (n, 3) and principal-axis orientations (n, 4) of all bodies, which may press on each other.
 
     The first bodies stay as given in `fixed` (positions, orientations); the others fill the box between them.
     """
-    bodies, size = random_start(shape, clumps, fixed, box, streams)
+    bodies, size = random_start(species, clumps, fixed, box, streams)
     # One stiffness for all materials: only the overlaps count.
     constants = np.full((1 + max(shapes.material.max(), walls.material.max()),) * 2, (4.0 / 3.0) * (4.0 / 3.0))
     least_energy = LEAST_STRAIN**2.5 * float(np.sum(size**3))
@@ -43,13 +43,13 @@ def packed_poses(
     energy, law = np.empty(0), contact_law("hertz").forces
     while energy.size < MOST_STEPS and not settled(energy, least_energy):
         latest = np.empty(LOOKS_BACK)
-        steps, crowded = relax(law, world, size, len(fixed[0]), pace, latest)
+        steps, crowded = relax(law, world, size, len(fixed.position), pace, latest)
         energy = np.append(energy, latest[:steps])
         if crowded:
             make_room(world)
         elif steps < LOOKS_BACK:  # nothing touches any more
             break
-    return bodies.position.T, bodies.orientation.T  # no copies: there is no room for them beside the world
+    return Poses(bodies.position.T, bodies.orientation.T)  # no copies, to save memory
 
 
 def settled(energy: Array, least: float) -> bool:
@@ -60,20 +60,20 @@ def settled(energy: Array, least: float) -> bool:
 
 
 def random_start(
-    shape: NDArray[np.int64],
+    species: NDArray[np.int64],
     clumps: list[Clump],
-    fixed: tuple[Array, Array],
+    fixed: Poses,
     box: tuple[float, float, float],
     streams: Streams,
 ) -> tuple[Bodies, Array]:
     """Bodies at rest, overlapping, and the radii (n,) of spheres of their volumes, m."""
-    n, first = shape.size, len(fixed[0])
-    size = np.cbrt([0.75 / np.pi * clump.volume for clump in clumps])[shape]
+    n, first = species.size, len(fixed.position)
+    size = np.cbrt([0.75 / np.pi * clump.volume for clump in clumps])[species]
     margin = np.minimum(size[first:], 0.5 * np.array(box)[:, None])
     position, orientation = np.empty((3, n)), np.empty((4, n))
-    position[:, :first], orientation[:, :first] = fixed[0].T, fixed[1].T
+    position[:, :first], orientation[:, :first] = fixed.position.T, fixed.orientation.T
     room = np.array(box)[:, None] - 2.0 * margin
-    position[:, first:] = margin + room * one_in_each_cell(shape[first:], box, streams.positions)
+    position[:, first:] = margin + room * one_in_each_cell(species[first:], box, streams.positions)
     orientation[:, first:] = random_orientations(streams.orientations, n - first).T
     # The stiffness of a contact goes with the radius: with a mass that does so too, small and large bodies relax alike.
     gyration = np.array([clump.principal_inertia / clump.mass for clump in clumps]).T
@@ -86,24 +86,24 @@ def random_start(
         force=np.zeros((3, n)),
         torque=np.zeros((3, n)),
         mass=size,
-        inertia=size * gyration.take(shape, axis=1),  # the moments are all that `relax` looks at
-        reach=np.array([clump.bounding_radius for clump in clumps])[shape],
-        swing=np.array(swing)[shape],
-        shape=shape,
+        inertia=size * gyration.take(species, axis=1),  # the moments are all that `relax` looks at
+        reach=np.array([clump.bounding_radius for clump in clumps])[species],
+        swing=np.array(swing)[species],
+        shape=species,
     ), size
 
 
-def one_in_each_cell(kind: NDArray[np.int64], box: tuple[float, float, float], generator: np.random.Generator) -> Array:
+def one_in_each_cell(species: NDArray[np.int64], box: tuple[float, float, float], generator: np.random.Generator) -> Array:
     """(3, n) random places as fractions of the box, evenly spread: one in each of n cells of a grid.
 
-    Kinds are mixed at random, and the bodies of one kind are in the order of the cells: neighbours are near each other in
-    memory, too.
+    Species are mixed at random. The bodies of one species are in the order of the cells, so that neighbours are near each
+    other in memory, too.
     """
-    n = kind.size
+    n = species.size
     edge = np.cbrt(np.prod(box) / n)
     cells = np.ceil(np.array(box) / edge).astype(np.int64)
     cell = generator.permutation(int(cells.prod()))[:n]
-    for k in np.unique(kind):
-        cell[kind == k] = np.sort(cell[kind == k])
+    for k in np.unique(species):
+        cell[species == k] = np.sort(cell[species == k])
     column = np.stack(np.unravel_index(cell, cells[::-1])[::-1])  # x varies fastest
     return (column + generator.random((3, n))) / cells[:, None]
