@@ -75,8 +75,10 @@ def finite_size(space: Space) -> float:
 
 def middle_of(space: Space) -> list[float]:
     """Coordinates of the middle of a space, m; the origin if the run blew up."""
+    if not np.isfinite(space.size):
+        return [0.0, 0.0, 0.0]
     middle: list[float] = ((space.low + space.high) / 2).tolist()
-    return middle if np.isfinite(space.size) else [0.0, 0.0, 0.0]
+    return middle
 
 
 def walls_of(space: Space) -> list[dict[str, Any]]:
