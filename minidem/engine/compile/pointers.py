@@ -4,11 +4,9 @@ The step kernel takes them as arguments. It is then compiled once and found in t
 argument or in a closure would miss the cache in every process.
 """
 
-import warnings
 from types import FunctionType
 
 from numba import cfunc, float64, int64, types
-from numba.core.errors import NumbaExperimentalFeatureWarning
 
 from .kernels import kernel
 from .lanes import ROWS, over_bodies
@@ -17,9 +15,6 @@ ROW = types.Array(float64, 1, "C")
 _rotation = types.void(ROWS, ROWS, ROWS, ROWS, int64, int64, float64)
 _law = types.int64(int64, ROW, float64)
 _torque = types.void(float64, float64, ROWS, ROWS, ROWS)
-
-# numba warns at every call with a tuple of function pointers, as the stages of a scheme are.
-warnings.filterwarnings("ignore", "First-class function type", NumbaExperimentalFeatureWarning)
 
 
 def _pointer(template, name, module, signature, compiler, **functions):
