@@ -30,7 +30,10 @@ LIMIT = 60.0  # s that a check may take
 COMPILING = 300.0  # s, with all kernels to be compiled on a slow machine
 LITTLE_DISK = 1e9  # bytes
 LITTLE_MEMORY = 0.5e9  # bytes; a small run takes 0.2e9
-REQUIREMENT = re.compile(r"([\w.-]+?)\s*>=\s*([\d.]+)(?:\s*;\s*extra == ['\"]([\w.-]+)['\"])?")  # as in pyproject.toml
+# As in pyproject.toml; a build may put an upper bound first.
+REQUIREMENT = re.compile(
+    r"([\w.-]+?)\s*(?:<[\d.]+,\s*)?>=\s*([\d.]+)(?:,\s*<[\d.]+)?(?:\s*;\s*extra == ['\"]([\w.-]+)['\"])?"
+)
 BALL = """\
 schema = 1
 name = "ball"
