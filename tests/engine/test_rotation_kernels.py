@@ -74,7 +74,7 @@ def test_functions_of_a_tuple_act_one_after_the_other():
 
 
 def test_wrong_number_of_values_is_said():
-    with pytest.raises(TypingError, match="spin: 4 numbers are wanted"):
+    with pytest.raises(TypingError, match="spin: must have 4 numbers"):
         rotation_pointer([fused(lambda q, spin, torque, inertia, dt: (q, torque))], "few", 4, in_this_process)
 
 

@@ -8,10 +8,24 @@ from types import FunctionType
 
 from numba import cfunc, float64, int64, types
 
-from .kernels import kernel
-from .lanes import ROWS, over_bodies
+from .kernels import available, kernel
 
-ROW = types.Array(float64, 1, "C")
+if available(
+    "llvmlite.ir:IRBuilder.gep",
+    "llvmlite.ir:Module.add_metadata",
+    "numba.core.base:BaseContext.add_linking_libs",
+    "numba.core.base:BaseContext.get_function",
+    "numba.core.base:BaseContext.make_array",
+    "numba.core.base:BaseContext.make_tuple",
+    "numba.core.cgutils:unpack_tuple",
+    "numba.core.typing.context:BaseContext.resolve_value_type",
+    "numba.extending:intrinsic",
+):
+    from .lanes import over_bodies
+else:
+    from .rows import over_bodies
+
+ROWS, ROW = types.Array(float64, 2, "C"), types.Array(float64, 1, "C")
 _rotation = types.void(ROWS, ROWS, ROWS, ROWS, int64, int64, float64)
 _law = types.int64(int64, ROW, float64)
 _torque = types.void(float64, float64, ROWS, ROWS, ROWS)
