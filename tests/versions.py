@@ -3,7 +3,7 @@
     python tests/versions.py FOLDER [pytest arguments]
 
 FOLDER keeps the two environments, so that a second call need not install them again. The oldest versions are the lower
-bounds in pyproject.toml; the newest are what pip finds below the upper bounds. The tools of the tests are the newest in both.
+bounds in pyproject.toml; the newest are what pip finds below the upper bounds. Both get the newest test tools.
 """
 
 import os

@@ -1,7 +1,7 @@
 """Decorators that compile kernels.
 
-Some of what they do needs attributes of numba that are not documented. Each such trick says what it buys (docs/compile.md has
-the measurements), and where numba lacks an attribute, kernels are compiled the plain way: slower, but with the same results.
+Some of what they do needs attributes of numba that are not documented. Each such trick says what it buys; docs/compile.md
+has the measurements. Where numba lacks an attribute, kernels are compiled the plain way: slower, with the same results.
 """
 
 from collections.abc import Callable

@@ -1,7 +1,7 @@
 """Function pointers: one type for every rotational scheme, contact law and torque.
 
-The step kernel takes them as arguments. It is then compiled once and found in the disk cache; a jitted function as an
-argument or in a closure would miss the cache in every process.
+The step kernel takes them as arguments. So it is compiled once and then found in the disk cache. With a jitted function as
+an argument or in a closure it would be compiled again in every process.
 """
 
 from types import FunctionType
@@ -32,8 +32,10 @@ _torque = types.void(float64, float64, ROWS, ROWS, ROWS)
 
 
 def _pointer(template, name, module, signature, compiler, **functions):
-    """A copy of `template` whose global names are bound to `functions`, as a function pointer. numba's cache tells functions
-    apart by their names."""
+    """A function pointer to a copy of `template` whose global names are bound to `functions`.
+
+    The copy has its own name because numba's disk cache distinguishes functions by their names.
+    """
     copy = FunctionType(template.__code__, {**template.__globals__, **functions}, name)
     copy.__qualname__, copy.__module__ = name, module
     return compiler(copy, lambda **options: cfunc(signature, **options))
@@ -49,10 +51,11 @@ def _two_passes(orientation, spin, torque, inertia, first, last, dt):
 
 
 def rotation_pointer(functions, name, values=3, compiler=kernel):
-    """The loop over bodies around one or two functions of a rotational scheme that keeps `values` numbers per body.
+    """A function pointer to the loop over bodies around one or two functions of a rotational scheme.
 
-    Called with (orientation, spin, torque, inertia, first, last, dt), it moves bodies first to last - 1. The result for a
-    body does not depend on the range, to the last bit. No two of the arrays may overlap.
+    The scheme keeps `values` numbers of spin per body. The pointer is called with (orientation, spin, torque, inertia,
+    first, last, dt) and moves bodies first to last - 1. The result for a body does not depend on the range, to the last
+    bit. The arrays must not overlap.
     """
     passes = [over_bodies(function, values) for function in functions]
     bound = dict(zip(("first_pass", "second_pass"), passes, strict=False))
@@ -67,5 +70,5 @@ def law_pointer(loop, contact, name, compiler=kernel):
 
 
 def torque_pointer(function):
-    """A torque of the rotor bench: (t, dt, q, omega, torque)."""
+    """A function pointer to a torque of the rotor bench: (t, dt, q, omega, torque) sets `torque` (N m)."""
     return kernel(function, lambda **options: cfunc(_torque, **options))
