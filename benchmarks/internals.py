@@ -4,9 +4,9 @@
     python -m benchmarks.internals start [VARIANT ...]   the first run of scenarios/rods.toml with an empty cache, in turns
     python -m benchmarks.internals calls                 `Simulation.advance(1)` with and without `compiled_for`
 
-A variant is a process in which attributes of numba or llvmlite are missing, so that the package falls back to the plain way;
-see minidem/engine/compile/kernels.py. The columns are CPU time and wall time, and the medians over the rounds of their ratios
-to those of the package as it is. CPU time depends less on what else the machine does.
+A variant is a process in which attributes of numba or llvmlite are missing, so that the package falls back to the plain way
+(see minidem/engine/compile/kernels.py). The columns are CPU time and wall time, each with the median of its ratio
+to that of the package as it is. CPU time depends less on what else the machine does.
 """
 
 import os
