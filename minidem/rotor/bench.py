@@ -40,27 +40,27 @@ def torque_ahead(t, dt, foresee, torque_at, q, spin, last, inertia, seen_q, seen
 
 
 @kernel
-def begin(dt, starts, start_times, foresee, torque_at, q, spin, torque, inertia, seen_q, seen_spin):
+def begin(dt, starts, foresee, torque_at, q, spin, torque, inertia, seen_q, seen_spin):
     """From q and omega on step to what the scheme keeps."""
     torque_at(0.0, dt, q, spin, torque)
-    starts[0](q, spin, torque, inertia, 0, q.shape[1], dt)
+    starts[0].move(q, spin, torque, inertia, 0, q.shape[1], dt)
     for k in range(1, len(starts)):
-        torque_ahead(start_times[k] * dt, dt, foresee, torque_at, q, spin, torque, inertia, seen_q, seen_spin, torque)
-        starts[k](q, spin, torque, inertia, 0, q.shape[1], dt)
+        torque_ahead(starts[k].time * dt, dt, foresee, torque_at, q, spin, torque, inertia, seen_q, seen_spin, torque)
+        starts[k].move(q, spin, torque, inertia, 0, q.shape[1], dt)
 
 
 @kernel
 def march(
-    n, milestones, dt, stages, times, on_step, foresee, torque_at, q, spin, torque, inertia, seen_q, seen_spin, seen_torque,
+    n, milestones, dt, stages, on_step, foresee, torque_at, q, spin, torque, inertia, seen_q, seen_spin, seen_torque,
     out_q, out_omega,
 ):  # fmt: skip
     """From step n on; at each milestone (a number of steps) q and omega on step are written out, which changes nothing."""
     for k in range(milestones.size):
         while n < milestones[k]:
-            for stage in range(len(stages)):
-                t = (n + times[stage]) * dt
+            for stage in stages:
+                t = (n + stage.time) * dt
                 torque_ahead(t, dt, foresee, torque_at, q, spin, torque, inertia, seen_q, seen_spin, torque)
-                stages[stage](q, spin, torque, inertia, 0, q.shape[1], dt)
+                stage.move(q, spin, torque, inertia, 0, q.shape[1], dt)
             n += 1
         if len(stages) == 1:  # the others have omega on step without a torque
             torque_ahead(n * dt, dt, foresee, torque_at, q, spin, torque, inertia, seen_q, seen_spin, seen_torque)
@@ -87,14 +87,14 @@ def integrated(case: Case, integrator: str, dt: float, end: float | None = None,
     spin[:3] = case.omega
     seen_q, seen_spin, seen_torque = np.empty_like(q), np.empty_like(spin), np.zeros_like(torque)
     torque_at = pointer(case.torque)
-    begin(dt, scheme.starts, scheme.start_times, scheme.foresee, torque_at, q, spin, torque, inertia, seen_q, seen_spin)
+    begin(dt, scheme.starts, scheme.foresee, torque_at, q, spin, torque, inertia, seen_q, seen_spin)
     # In parts, between which an interrupt is heard.
     stops = np.union1d(milestones, np.arange(0, steps, PART))
     out_q, out_omega = np.empty((len(stops), *q.shape)), np.empty((len(stops), *case.inertia.shape))
     n, first = 0, 0
     for last in (*np.searchsorted(stops, np.arange(PART, steps, PART)), len(stops)):
         march(
-            n, stops[first:last], dt, scheme.stages, scheme.times, scheme.on_step, scheme.foresee,
+            n, stops[first:last], dt, scheme.stages, scheme.on_step, scheme.foresee,
             torque_at, q, spin, torque, inertia, seen_q, seen_spin, seen_torque, out_q[first:last], out_omega[first:last],
         )  # fmt: skip
         n, first = stops[last - 1], last

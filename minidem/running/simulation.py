@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import quaternions
+from ..engine.compile.atomics import MOST_THREADS
 from ..engine.compile.cache import cache_directory
 from ..engine.compile.kernels import compiled_for
 from ..engine.rotation.loading import rotation as compiled_rotation
@@ -113,7 +114,7 @@ class Simulation:
         self.bodies = model.bodies()
         n = len(model.species)
         blocks = -(-n // BLOCK)
-        self.threads = min(threads or sensible_threads(blocks), blocks)  # that take part at most
+        self.threads = min(threads or sensible_threads(blocks), blocks, MOST_THREADS)  # that take part at most
         self._pace = Pace(self.threads if threads is None else None)
         self._helpers = ThreadPoolExecutor(self.threads - 1) if self.threads > 1 else None
         self._rank = np.arange(n)  # where the bodies of the model are in `bodies`

@@ -90,8 +90,8 @@ def stepper(integrator: str, normalised: bool | None = None) -> Callable[[int, i
 @in_this_process
 def repeated(stages, times, q, spin, torque, inertia, dt):  # type: ignore[no-untyped-def]
     for _ in range(times):
-        for k in range(len(stages)):
-            stages[k](q, spin, torque, inertia, 0, q.shape[1], dt)
+        for stage in stages:
+            stage.move(q, spin, torque, inertia, 0, q.shape[1], dt)
 
 
 BODIES = 1000  # not a power of two: rows at such distances would share the same lines of the processor's cache
