@@ -144,7 +144,7 @@ def test_every_requirement_is_understood():
     extras = [f"{text}; extra == '{extra}'" for extra, texts in project["optional-dependencies"].items() for text in texts]
     understood = [REQUIREMENT.fullmatch(text) for text in [*project["dependencies"], *extras]]
     assert all(understood)
-    assert doctor.REQUIREMENT.fullmatch("numba<0.69,>=0.61").groups() == ("numba", "0.61", None)
+    assert REQUIREMENT.fullmatch("numba<0.69,>=0.61").groups() == ("numba", "0.61", None)
     assert [match[3] for match in understood if match[1] == "gsd"] == ["test", "export"]
     assert {name for name, _, _ in requirements()} >= {"numpy", "numba", "h5py"}
 
