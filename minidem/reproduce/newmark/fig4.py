@@ -27,6 +27,6 @@ def reproduce(quick: bool) -> Outcome:
         SLOPE_NOTE,
         STEP_NOTE,
         "the figure's third curve, the implicit algorithm of Lewis and Simo (LS), is not in the catalogue; the midpoint "
-        "rule (AKW), which the text compares with, is shown instead",
+        "rule (AKW), which the text discusses, is shown instead",
     )
     return Outcome(curves.columns([ATTITUDE]), curves.figure([ATTITUDE], "Free body at t = 100 s", 5.0), comparisons, notes)

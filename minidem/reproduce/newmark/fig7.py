@@ -1,7 +1,6 @@
 """Krysl and Endres, Fig. 7: spatial angular momenta of the book toss."""
 
-from ..outcome import Comparison, Outcome
-from .common import tidy
+from ..outcome import Comparison, Outcome, stacked
 from .toss import CASE, LONGER, NOTES, momentum_change, toss_figure, tosses
 
 TITLE = "Krysl and Endres, Fig. 7: spatial angular momenta of the book toss"
@@ -24,7 +23,7 @@ def reproduce(quick: bool) -> Outcome:
     figure = toss_figure(
         runs, lambda motion: motion.momentum(CASE.inertia)[:, :, 0], r"\pi", "J s, world frame", "center right"
     )
-    data = tidy(
+    data = stacked(
         {
             "integrator": name,
             "dt_s": dt,
@@ -33,4 +32,4 @@ def reproduce(quick: bool) -> Outcome:
         }
         for (name, dt), motion in runs.items()
     )
-    return Outcome(data, figure, comparisons, (*NOTES, "L0 is taken after the blow"))
+    return Outcome(data, figure, comparisons, (*NOTES, "L0 is the angular momentum just after the blow"))

@@ -8,8 +8,8 @@ from .errors import QUANTITIES, STATED_ORDER, errors_against_step, figure_of, sl
 TITLE = "SPIRAL paper, Fig. A.8: the variants of SPIRAL, error against the step"
 INTEGRATORS = ("omelyan", "spiral", "spiral-sync")
 NOTES = (
-    "published orders: the paper counts the error of one step (third order); the error at a fixed time is one order lower",
-    "'similarly': the error of q of the non-leapfrog variant is a few times that of the leapfrog one, the order is the same",
+    "published orders: the paper states the order of one step (third); the error at a fixed time is one order lower",
+    "'similar': the error of q of the non-leapfrog variant is a few times that of the leapfrog variant, with the same order",
 )
 
 
