@@ -89,6 +89,7 @@ def heat_map(rows: dict[tuple[str, str], dict[str, object]]) -> Figure:
 
 
 def reproduce(quick: bool) -> Outcome:
+    """The outcome of this target; `quick`: fewer and longer steps, fewer repeats, and shorter runs for the energy."""
     factor, most, long = (4, 2**15, 10**5) if quick else (2, 2**18, 10**7)
     times = interleaved({name: partial(many_bodies_stepper(name), STEPS, 1e-6) for name in SCHEMES}, 7 if quick else 15)
     step_cost = {name: 1e9 * median(values) / BODIES / STEPS for name, values in times.items()}  # ns

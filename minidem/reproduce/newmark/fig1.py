@@ -11,6 +11,7 @@ TITLE = "Krysl and Endres, Fig. 1: kinetic energy of a free body"
 
 
 def reproduce(quick: bool) -> Outcome:
+    """The outcome of this target; `quick`: 2,000 s instead of 20,000 s for the drift."""
     runs = motions(STEPS)
     figure, axis = new_figure(width=6.5)
     energies = {dt: motion.kinetic_energy(CASE.inertia) for dt, motion in runs.items()}

@@ -11,6 +11,7 @@ SCHEMES = ("newmark-body", "simo-wong", "midpoint", "hulbert")
 
 
 def reproduce(quick: bool) -> Outcome:
+    """The outcome of this target; `quick`: every other step."""
     curves = converge(CASES["fast-top"], SCHEMES, halved(0.02, 9, quick))
     comparisons = []
     for norm in (MOMENTUM, ATTITUDE):

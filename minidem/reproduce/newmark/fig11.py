@@ -9,6 +9,7 @@ TITLE = "Krysl and Endres, Fig. 11: convergence for the slow Lagrangian top"
 
 
 def reproduce(quick: bool) -> Outcome:
+    """The outcome of this target; `quick`: every other step."""
     curves = converge(CASES["slow-top"], SCHEMES, halved(0.2, 9, quick))
     comparisons = [
         Comparison(f"midpoint / newmark-body, {norm}, smallest step", "> 1", curves.ratio("midpoint", "newmark-body", norm))

@@ -26,6 +26,7 @@ def hamiltonian(
 
 
 def reproduce(quick: bool) -> Outcome:
+    """The outcome of this target; `quick`: fewer samples, and 10,000 s instead of 100,000 s for the drift."""
     figure, axes = new_figure(1, 2, width=10, height=4)
     samples, longer = (201, 10_000.0) if quick else (2001, 100_000.0)
     parts, comparisons, drifts = [], [], []

@@ -10,6 +10,7 @@ LATER = 50.0  # s
 
 
 def reproduce(quick: bool) -> Outcome:
+    """The outcome of this target; `quick`: every other step."""
     case = CASES["soft-wall"]
     curves = converge(case, SCHEMES, halved(0.1, 9, quick))
     later = converge(case, SCHEMES, [0.001], LATER)

@@ -10,6 +10,7 @@ TITLE = "Krysl and Endres, Fig. 2: rotation of a free body per step"
 
 
 def reproduce(quick: bool) -> Outcome:
+    """The outcome of this target; `quick`: without the largest step."""
     runs = motions(STEPS[1:] if quick else STEPS)
     figure, axis = new_figure(width=6.5)
     turns = {dt: np.degrees(increment(motion)) for dt, motion in runs.items()}

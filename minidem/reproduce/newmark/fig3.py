@@ -12,6 +12,7 @@ STEPS = (5.0, 4.0, 2.0, 1 / 8)  # s
 
 
 def reproduce(quick: bool) -> Outcome:
+    """The outcome of this target; `quick`: without the smallest step."""
     runs = motions(STEPS[:-1] if quick else STEPS)
     exact = CASE.reference(np.linspace(0.0, CASE.end, 101 if quick else 401))
     figure, axes = new_figure(3, 1, width=7, height=7)

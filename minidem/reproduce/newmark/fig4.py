@@ -8,6 +8,7 @@ TITLE = "Krysl and Endres, Fig. 4: convergence of the attitude of a free body"
 
 
 def reproduce(quick: bool) -> Outcome:
+    """The outcome of this target; `quick`: every other step."""
     curves = converge(CASES["free-body"], ("newmark-body", "simo-wong", "midpoint"), halved(8.0, 12, quick))
     comparisons = [
         Comparison(

@@ -10,6 +10,7 @@ TITLE = "Krysl and Endres, Fig. 6: angular velocities of the book toss"
 
 
 def reproduce(quick: bool) -> Outcome:
+    """The outcome of this target; `quick`: fewer samples."""
     runs = tosses(quick)
     comparisons = []
     for (name, dt), motion in runs.items():

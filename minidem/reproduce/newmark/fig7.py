@@ -7,6 +7,7 @@ TITLE = "Krysl and Endres, Fig. 7: spatial angular momenta of the book toss"
 
 
 def reproduce(quick: bool) -> Outcome:
+    """The outcome of this target; `quick`: fewer samples."""
     runs = tosses(quick)
     said = {"newmark-body": "not exact, limited", "simo-wong": "exact"}
     comparisons = [

@@ -24,6 +24,7 @@ def relative_error(motion: Motion) -> NDArray[np.float64]:
 
 
 def reproduce(quick: bool) -> Outcome:
+    """The outcome of this target; `quick`: 1,000 s instead of 100,000 s for the drift."""
     motion = integrated(CASE, "newmark-body", CASE.dt, samples=10**6)
     error = relative_error(motion)
     longer = 1_000.0 if quick else 100_000.0

@@ -21,6 +21,7 @@ def along_axis(motion: Motion) -> NDArray[np.float64]:
 
 
 def reproduce(quick: bool) -> Outcome:
+    """The outcome of this target; `quick`: fewer samples."""
     samples = 501 if quick else 2001
     runs = {name: integrated(CASE, name, CASE.dt, samples=samples) for name in ("newmark-body", "newmark-spatial")}
     exact = float(CASE.inertia[2, 0] * CASE.omega[2, 0])

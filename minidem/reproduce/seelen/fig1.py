@@ -21,6 +21,7 @@ NOTES = (
 
 
 def reproduce(quick: bool) -> Outcome:
+    """The outcome of this target; `quick`: a tenth of the time."""
     case = CASES["symmetric-top"]
     end = 0.1 * case.end if quick else case.end
     runs = {name: integrated(case, name, case.dt, end) for name in METHODS}

@@ -17,6 +17,7 @@ NOTES = (
 
 
 def reproduce(quick: bool) -> Outcome:
+    """The outcome of this target; `quick`: fewer samples."""
     case = CASES["coupled-cylinders"]
     runs = {name: integrated(case, name, case.dt, samples=101 if quick else 501) for name in METHODS}
     exact = case.reference(runs["pcdm"].time)

@@ -28,6 +28,7 @@ NOTES = (
 
 
 def reproduce(quick: bool) -> Outcome:
+    """The outcome of this target; `quick`: fewer samples."""
     case = CASES["forced-sphere"]
     runs = {name: integrated(case, name, case.dt, samples=201 if quick else 1001) for name in METHODS}
     exact = case.reference(runs["pcdm"].time)

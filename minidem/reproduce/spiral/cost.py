@@ -89,6 +89,7 @@ def drawn(times: Mapping[str, Array], deviations: Mapping[str, Array]) -> Figure
 
 
 def reproduce(quick: bool, studies: Studies) -> Outcome:
+    """The outcome of this target; `quick`: 3 repeats instead of 20."""
     repeats = QUICK_REPEATS if quick else REPEATS
     study = repeated(study_of("spiral-cost"), repeats)
     rows = studies.rows(study, [[f"seed={seed}"] for seed in range(repeats)], processes=1)

@@ -56,6 +56,7 @@ def draw_cylinders(axis: Any, motions: dict[str, Motion]) -> None:
 
 
 def reproduce(quick: bool) -> Outcome:
+    """The outcome of this target; `quick`: curves up to 6 s instead of 15 s, and fewer steps."""
     shown, points = (6.0, 800) if quick else (END, 4000)
     # The phase grows as t^2: times are evenly spaced in t^2, and in t at the start.
     times = np.union1d(shown * np.sqrt(np.linspace(0, 1, points + 1)), np.linspace(0, 2, 301))

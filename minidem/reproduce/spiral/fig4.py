@@ -35,6 +35,7 @@ def variants(integrator: str) -> tuple[bool, ...]:
 
 
 def reproduce(quick: bool) -> Outcome:
+    """The outcome of this target; `quick`: 15 repeats instead of 101."""
     keys = [(name, normalised) for name in PAPER for normalised in variants(name)]
     runs = {key: partial(stepper(*key), 1, STEPS, DT) for key in keys}
     repeats = 15 if quick else 101

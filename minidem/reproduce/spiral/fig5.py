@@ -23,6 +23,7 @@ NOTES = (
 
 
 def reproduce(quick: bool) -> Outcome:
+    """The outcome of this target; `quick`: 3 repeats instead of 15."""
     integrators = tuple(PUBLISHED)
     size = steps(integrators, TARGET_ERRORS)
     run = {name: stepper(name) for name in integrators}

@@ -124,6 +124,7 @@ def drawn(points: Sequence[Point]) -> Figure:
 
 
 def reproduce(quick: bool, studies: Studies) -> Outcome:
+    """The outcome of this target; `quick`: four steps and four seeds."""
     plans = [study_of(name) for name in FILES]
     rows = [row for plan in plans for row in studies.rows(quick_study(plan) if quick else plan)]
     points = points_of(rows)

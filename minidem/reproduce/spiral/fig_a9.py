@@ -11,6 +11,7 @@ NOTES = ("the paper does not give the time span; here 1 ms to 15 s (5 s with --q
 
 
 def reproduce(quick: bool) -> Outcome:
+    """The outcome of this target; `quick`: 5 s instead of 15 s."""
     curves = errors_over_time(INTEGRATORS, 5.0 if quick else 15.0, points=30 if quick else 45)
     comparisons, late = [], curves.x > 0.1  # earlier, the error of omega is round-off in both variants
     for part in QUANTITIES:

@@ -34,6 +34,7 @@ def steps(integrators: tuple[str, ...], errors: tuple[float, ...]) -> dict[tuple
 
 
 def reproduce(quick: bool) -> Outcome:
+    """The outcome of this target; `quick`: no difference."""
     measured = steps(tuple(PUBLISHED), TARGET_ERRORS)
     comparisons = [
         Comparison(f"{name}, error {error:g}: dt (s)", value, measured[name, error])
