@@ -191,23 +191,23 @@ def test_parts_of_a_step():
         simulation.advance(10)
         before = simulation.frame(), simulation.elastic, int(simulation._world.lists.age[0])
         kernels = split._kernels(simulation)
-        names = ["translation", "rotation", "have spheres travelled", "contacts", "lists anew", "close lists anew"]
+        names = ["translation", "rotation", "check displacements", "contacts", "build lists", "build close lists"]
         assert list(kernels) == (names if simulation._world.lists.wanted.size == 1 else names[:-1])
         for kernel in kernels.values():
             kernel(3)
         assert (simulation.elastic, simulation._world.lists.age[0]) == before[1:]
         assert np.array_equal(simulation.frame().position, before[0].position)
         assert np.array_equal(simulation.frame().velocity, before[0].velocity)
-        assert kernels["have spheres travelled"](3) == 0  # they are where their lists were made
-        assert kernels["lists anew"](1)  # with room for them
+        assert kernels["check displacements"](3) == 0  # they are where their lists were made
+        assert kernels["build lists"](1)  # with room for them
 
 
 def test_parts_are_told_with_their_share():
     lines = split.parts(scene_of(TWO_BALLS), seconds=0.002)
-    names = ["whole step", "translation", "rotation", "have spheres travelled", "contacts"]
+    names = ["whole step", "translation", "rotation", "check displacements", "contacts"]
     assert [line[1] for line in lines[:-2]] == names
-    assert re.fullmatch(r"lists anew, every \d+ steps", lines[-2][1])
-    assert re.fullmatch(r"close lists anew, every \d+ steps", lines[-1][1])
+    assert re.fullmatch(r"build lists, every \d+ steps", lines[-2][1])
+    assert re.fullmatch(r"build close lists, every \d+ steps", lines[-1][1])
     assert all(float(line[2]) > 0 and line[3].endswith("%") for line in lines)
 
 
