@@ -69,7 +69,7 @@ def _kernels(simulation: Any) -> dict[str, Callable[[int], Any]]:
         "translation": lambda n: translation(n, bodies, gravity, lists.wanted.size),
         "rotation": lambda n: rotation(n, rotate, bodies),
         "check displacements": lambda n: check(n, bodies, close),
-        "contacts": lambda n: contacts(n, simulation._law.forces, world),
+        "contacts": lambda n: contacts(n, simulation.model.law.forces, world),
         "build lists": lambda n: build_lists(n, world, skin),
     }
     if lists.wanted.size == 1:

@@ -178,7 +178,9 @@ def test_contacts_are_counted_as_they_are_now():
             simulation.advance(count)
             told, world = worker.contacts(simulation), simulation._world
             seen.append(told["contacts"])
-            expected = brute_force.contacts(world.bodies, world.shapes, world.walls, simulation.model.modulus)[0].size
+            expected = brute_force.contacts(
+                world.bodies, world.shapes, world.walls, brute_force.modulus_of(simulation.model)
+            )[0].size
             assert told["contacts"] == expected <= told["candidates"]
             assert (told["contacts"] > 0) == (simulation.elastic > 0)
         assert max(seen) > 0 and len(set(seen)) > 1

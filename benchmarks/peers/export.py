@@ -22,6 +22,7 @@ def exported(scenario: Scenario, source: str = "") -> dict[str, Array]:
     if any(model.gravity):
         raise ValueError(f"{source}: other codes are not given gravity")
     own = materials.index(used.pop())
+    modulus = 0.75 * np.sqrt(model.constants)  # E* of Hertz contacts
     wall = int(model.walls.material[0]) if model.walls.material.size else own
     count = np.array([len(clump.spheres) for clump in model.clumps])[model.species]
     body = np.repeat(np.arange(len(count)), count)
@@ -34,8 +35,8 @@ def exported(scenario: Scenario, source: str = "") -> dict[str, Array]:
         "box": np.array(scenario.domain.box or (0.0, 0.0, 0.0)),
         "young": np.array(material.young),
         "poisson": np.array(material.poisson),
-        "modulus": np.array(model.modulus[own, own]),  # E* between bodies
-        "wall_modulus": np.array(model.modulus[own, wall]),  # E* between a body and a wall
+        "modulus": modulus[own, own],  # E* between bodies
+        "wall_modulus": modulus[own, wall],  # E* between a body and a wall
         "wall_point": model.walls.point.T,
         "wall_normal": model.walls.normal.T,
         "mass": model.mass,

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import quaternions
-from ..engine.contact.registry import LAWS, Law
+from ..engine.contact.loading import LoadedLaw, contact_law
 from ..engine.state import Bodies, Shapes, Walls, inertia_rows, padded
 from ..engine.world import make_shapes
 from ..errors import InputError, ScenarioError
@@ -15,7 +15,6 @@ from ..scenario.reading import Scenario
 from ..shapes.clump import Clump, make_clump
 from ..shapes.sphere_files import read_mesh_moments
 from .counts import body_counts, groups
-from .materials import effective_moduli
 from .memory import check_memory
 from .placing.packing import packed_poses
 from .placing.random import Poses, Streams, random_directions, random_poses
@@ -39,8 +38,8 @@ class Model:
     angular_velocity: Array  # (n, 3) rad/s
     shapes: Shapes
     walls: Walls
-    law: Law  # of the contacts
-    modulus: Array  # (m, m) effective modulus E* of each pair of materials, Pa
+    law: LoadedLaw  # of the contacts
+    constants: Array  # (m, m) of the law, for each pair of materials
     gravity: tuple[float, float, float]  # m/s^2
     dt: float  # s
     steps: int
@@ -120,7 +119,7 @@ def model_at_rest(scenario: Scenario, source: str = "") -> Model:
     source = source or scenario.name
     clumps = clumps_of(scenario, source)
     names = [clump.name for clump in clumps]
-    materials = list(scenario.material)
+    materials, law = list(scenario.material), contact_law(scenario.contact.law)
     counts = body_counts(scenario, clumps, source)
     check_memory(scenario, clumps, counts, source)
     species = np.repeat(np.array([names.index(name) for name in groups(scenario)], dtype=np.int64), counts)
@@ -135,8 +134,8 @@ def model_at_rest(scenario: Scenario, source: str = "") -> Model:
         angular_velocity=np.broadcast_to(0.0, (len(species), 3)),
         shapes=make_shapes([clump.body_spheres for clump in clumps], [materials.index(clump.material) for clump in clumps]),
         walls=walls_of(scenario, materials),
-        law=LAWS[scenario.contact.law],
-        modulus=effective_moduli(list(scenario.material.values())),
+        law=law,
+        constants=law.constants([material.numbers for material in scenario.material.values()]),
         gravity=scenario.domain.gravity,
         dt=dt,
         steps=step_count(scenario, dt, source),

@@ -28,15 +28,6 @@ def rayleigh_time(radius: float, material: Material) -> float:
     return math.pi * radius * math.sqrt(material.density / shear_modulus) / wave_factor
 
 
-def hertz_contact_time(
-    effective_mass: float, effective_radius: float, effective_modulus: float, closing_speed: float
-) -> float:
-    """Duration of a Hertz collision, s: 2.87 (m*^2 / (R* E*^2 u))^(1/5); infinite without approach."""
-    if closing_speed == 0:
-        return math.inf
-    return float(2.87 * (effective_mass**2 / (effective_radius * effective_modulus**2 * closing_speed)) ** 0.2)
-
-
 def smallest_rayleigh_time(scenario: Scenario, spheres: Mapping[str, Array]) -> float:
     """The smallest Rayleigh time of the spheres of all clumps in use, s; `spheres` has their rows (n, 4), m, by name."""
     return min(
@@ -70,11 +61,11 @@ def fastest(model: "Model") -> float:
 def contact_time(model: "Model", speed: float) -> float:
     """Duration of the shortest contact of bodies at a speed (m/s), s.
 
-    The contact is a head-on collision of two bodies of one clump, on their largest spheres, with the largest modulus.
+    The contact is a head-on collision of two bodies of one clump, on their largest spheres, with the stiffest materials.
     """
-    stiffest = float(model.modulus.max())
+    stiffest = float(model.constants.max())
     return min(
-        hertz_contact_time(clump.mass / 2, float(clump.spheres[:, 3].max()) / 2, stiffest, 2 * speed)
+        model.law.contact_time(stiffest, clump.mass / 2, float(clump.spheres[:, 3].max()) / 2, 2 * speed)
         for clump in model.clumps
     )
 

@@ -15,7 +15,7 @@ from ..engine.state import inertia_rows
 from ..errors import InputError, unknown_name
 from .cases import CASES, Case
 from .marching import begin, march
-from .motion import Motion
+from .motion import BenchRun, Motion
 from .torques import pointer
 
 Array = NDArray[np.float64]
@@ -146,6 +146,18 @@ def run(name: str, integrator: str, dt: float | None = None, end: float | None =
         "omega": [[finite_or_none(value) for value in body] for body in motion.omega[-1].T],
         "axis": [[finite_or_none(value) for value in body] for body in axis.T],
     }
+
+
+def bench_run(name: str, integrator: str, dt: float | None, end: float | None, samples: int = 201) -> BenchRun:
+    """A case with one integrator at up to `samples` evenly spaced steps; `dt` and `end` (s) default to those of the case."""
+    case, dt, end = checked(name, integrator, dt, end)
+    motion = integrated(case, integrator, dt, end, samples)
+    reference = case.reference(motion.time, steps_and_dt(float(motion.time[-1]), dt)[1])
+    with np.errstate(over="ignore", invalid="ignore"):  # the motion may be unstable
+        found = [errors_at(motion, reference, k) for k in range(1, len(motion.time))]
+        deviation = case.energy_deviation(motion)
+    error_q, error_omega = np.array([(error.q, error.omega) for error in found]).T
+    return BenchRun(case.name, integrator, dt, motion, reference, error_q, error_omega, deviation)
 
 
 def step_for_error(case: Case, integrator: str, target: float, low: float = 1e-7, high: float = 0.2) -> float:

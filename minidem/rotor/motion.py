@@ -1,6 +1,7 @@
 """Orientations and angular velocities over time."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,3 +35,16 @@ class Motion:
         """Rotational energy of all bodies together, J, shape (k,); `inertia` (3, n) in kg m^2."""
         energy: Array = 0.5 * (inertia * self.omega**2).sum(axis=(1, 2))
         return energy
+
+
+class BenchRun(NamedTuple):
+    """A case integrated with one scheme, and its reference."""
+
+    case: str
+    integrator: str
+    dt: float  # s
+    motion: Motion  # at k times
+    reference: Motion  # at the same times
+    error_q: Array  # (k - 1,) relative L1 error at each time but the first
+    error_omega: Array  # (k - 1,) likewise
+    energy_deviation: Array | None  # (k,) |E - E0| / |E0|; None if energy is not conserved

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from .. import quaternions
 from ..engine.compile.cache import cache_directory
 from ..engine.compile.kernels import compiled_for
-from ..engine.contact.loading import contact_law
 from ..engine.rotation.loading import rotation as compiled_rotation
 from ..engine.search.lists import SMALLEST_SKIN
 from ..engine.search.ordering import reorder, spatial_order
@@ -110,7 +109,6 @@ class Simulation:
         self._limits = limits(guard, model)
         self.step = 0
         self._rotation = compiled_rotation(rotation)
-        self._law = contact_law("hertz")
         self._advance: Any = None  # step.advance, compiled
         self.bodies = model.bodies()
         n = len(model.species)
@@ -186,9 +184,8 @@ class Simulation:
     def _make_world(self, skin: float) -> None:
         model = self.model
         vars(self).pop("_world", None)  # there is memory for one, not for two
-        constants = (4.0 / 3.0 * model.modulus) ** 2
-        walls, limits = model.walls, self._limits
-        self._world = make_world(self.bodies, model.shapes, walls, constants, self.threads, skin, limits)
+        fixed = (model.shapes, model.walls, model.constants)
+        self._world = make_world(self.bodies, *fixed, self.threads, skin, self._limits)
 
     @property
     def time(self) -> float:
@@ -217,7 +214,15 @@ class Simulation:
         size = self._pace.threads or self.threads
         world = world._replace(team=world.team._replace(size=size))
         world.team.step[:] = self.step, model.steps
-        arguments: Any = (steps, model.dt, model.gravity, self._rotation.advance, self._law.forces, world, self._pending)
+        arguments: Any = (
+            steps,
+            model.dt,
+            model.gravity,
+            self._rotation.advance,
+            self.model.law.forces,
+            world,
+            self._pending,
+        )
         if self._advance is None:
             self._advance = compiled_for(advance, (0, *arguments))
         began = time.perf_counter()
@@ -313,7 +318,9 @@ class Result:
 def compiled_mark(scenario: Scenario) -> Path:
     """A file that exists when the kernels that the scenario needs are in the disk cache."""
     packed = any(group.packing_fraction is not None for group in scenario.place)
-    kernels = scenario.integrator.rotation + ("-pack" if packed else "-place" if scenario.place else "")
+    kernels = f"{scenario.contact.law}-{scenario.integrator.rotation}" + (
+        "-pack" if packed else "-place" if scenario.place else ""
+    )
     return cache_directory() / f"{kernels}.compiled"
 
 

@@ -158,14 +158,14 @@ def fitted_file(
     scale: float,
     density: float,
     overwrite: bool,
-) -> dict[str, Any]:
-    """Fit the mesh of a file, write the spheres and a picture of both, and report what they are worth."""
-    from ..views.scene import draw_side_by_side
+) -> tuple[dict[str, Any], Mesh, Array]:
+    """Fit the mesh of a file and write the spheres. Returns a report for JSON, the scaled mesh and the spheres (n, 4), m.
 
+    A picture of both may be written beside the spheres: it is not overwritten either.
+    """
     read = read_mesh(source)
     out = out or source.with_suffix(".csv")
-    picture = out.with_suffix(".png")
-    for path in (out, picture):
+    for path in (out, out.with_suffix(".png")):
         if path.exists() and not overwrite:
             raise InputError(f"{path}: exists already; give --overwrite to replace it, or another --out")
     if out.suffix.lower() != ".csv" or not out.parent.is_dir():
@@ -176,12 +176,7 @@ def fitted_file(
     fit = fit_clump(mesh, spheres, min_radius, target_error)
     clump = make_clump(fit.spheres, density)
     out.write_text(csv_text(fit, mesh, f"{source.name}, scale {scale:g}"))
-    drawn = str(picture)
-    try:
-        draw_side_by_side([(mesh.polydata(), fit.spheres)], picture)
-    except InputError as error:  # the spheres are worth having without
-        drawn = f"none: {error}"
-    return {
+    report = {
         "spheres": len(fit.spheres),
         "smallest_radius": float(fit.spheres[:, 3].min()),
         "mass": clump.mass,
@@ -197,5 +192,5 @@ def fitted_file(
             "max_distance": fit.distance_max,
         },
         "file": str(out),
-        "picture": drawn,
     }
+    return report, mesh, fit.spheres

@@ -1,5 +1,6 @@
 """Contact forces and torques: Hertz's law, the derivatives of the elastic energy, and what a collision conserves."""
 
+import math
 from importlib import import_module
 
 import numpy as np
@@ -90,6 +91,12 @@ def test_contact_time_of_a_law_is_that_of_a_head_on_collision(law):
     assert found.t_events[0][0] == pytest.approx(
         guess, rel=0.03
     )  # 2.87 is for speed to the power -1/5 of the relative radius
+
+
+def test_contact_time_of_hertz():
+    """m*^2 / (R* E*^2 u) = 4 / (4 * 0.25 * 0.125) = 32, whose fifth root is 2."""
+    assert hertz.contact_time((4 / 3 * 0.5) ** 2, 2.0, 4.0, 0.125) == pytest.approx(5.74, rel=1e-14)
+    assert hertz.contact_time(1.0, 1.0, 1.0, 0.0) == math.inf
 
 
 def test_hertz_in_closed_form():

@@ -11,6 +11,7 @@ from brute_force import (
     go_on,
     hertz_world,
     make_lists,
+    modulus_of,
     outdated,
     pairs_listed,
     random_quaternions,
@@ -346,7 +347,7 @@ def trajectory(model, skin, renew=None, every_step=False):
     Also how many of the lists at hand had been made on the way, and after how many chunks the close lists were empty, the
     others not. With `every_step` the close lists are made anew at each.
     """
-    world = hertz_world(model.bodies(), model.shapes, model.walls, model.modulus)
+    world = hertz_world(model.bodies(), model.shapes, model.walls, modulus_of(model))
     lists = world.lists
     make_lists(world, skin)
     find_forces(world)
@@ -363,7 +364,7 @@ def trajectory(model, skin, renew=None, every_step=False):
         made += not np.array_equal(lists.old_position, before)
         empty += world.close.wanted[0] == 0 < lists.wanted[0]
         # of this very state; an overlap is a small difference of numbers a hundred thousand times as large
-        expected = elastic_energy(world.bodies, model.shapes, model.walls, model.modulus)
+        expected = elastic_energy(world.bodies, model.shapes, model.walls, modulus_of(model))
         assert lists.elastic[0] == pytest.approx(expected, rel=1e-9, abs=1e-15)
         states.append(state_of(world))
     return np.array(states), made, empty
@@ -385,7 +386,7 @@ def test_splitting_the_steps_changes_nothing(crowd):
     model = crowd
     ends = []
     for chunks in ([300], [1] * 300, [7] * 42 + [6], [0, 299, 0, 1, 0]):
-        world = hertz_world(model.bodies(), model.shapes, model.walls, model.modulus, skin=0.01)
+        world = hertz_world(model.bodies(), model.shapes, model.walls, modulus_of(model), skin=0.01)
         find_forces(world)
         for steps in chunks:
             go_on(world, steps, model.dt, model.gravity)
@@ -413,7 +414,7 @@ def test_close_lists_change_nothing(gas):
 
 def test_close_lists_are_those_of_all_spheres(crowd):
     """Made from lists of any age: what is closer than their own skin, and nothing else."""
-    world = hertz_world(crowd.bodies(), crowd.shapes, crowd.walls, crowd.modulus, skin=0.02)
+    world = hertz_world(crowd.bodies(), crowd.shapes, crowd.walls, modulus_of(crowd), skin=0.02)
     find_forces(world)
     pairs, ages = 0, set()
     for _ in range(40):

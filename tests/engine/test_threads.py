@@ -14,6 +14,7 @@ from brute_force import (
     go_on,
     hertz_world,
     make_lists,
+    modulus_of,
     pairs_listed,
     shapes_of,
     state_of,
@@ -86,7 +87,7 @@ def model(request):
 
 
 def world_of(model, threads=1, skin=0.0):
-    return hertz_world(model.bodies(), model.shapes, model.walls, model.modulus, threads, skin)
+    return hertz_world(model.bodies(), model.shapes, model.walls, modulus_of(model), threads, skin)
 
 
 # --- lists and forces ---------------------------------------------------------------------------------------
@@ -123,7 +124,7 @@ def test_lists_and_forces_are_those_of_all_spheres(model, skin):
     spheres = j < len(block_of)
     assert np.count_nonzero(block_of[i[spheres]] != block_of[j[spheres]]) > 100  # there are pairs across blocks
 
-    assert_forces_are_those_of_all_spheres(world, model.modulus)
+    assert_forces_are_those_of_all_spheres(world, modulus_of(model))
     assert world.lists.skin[0] == skin
     assert np.count_nonzero(np.abs(world.bodies.force).max(axis=0)) > len(model.species) / 2
 

@@ -123,6 +123,11 @@ def forces(bodies, shapes, walls, modulus):
 # --- worlds -------------------------------------------------------------------------------------------------
 
 
+def modulus_of(model):
+    """Effective modulus E* of each pair of materials (m, m), Pa, of a model with Hertz contacts."""
+    return 0.75 * np.sqrt(model.constants)
+
+
 def hertz_world(bodies, shapes, walls, modulus, threads=1, skin=0.0):
     """A world with Hertz contacts, from the effective modulus (m, m) of each pair of materials."""
     return make_world(bodies, shapes, walls, (4 / 3 * modulus) ** 2, threads, skin)

@@ -5,7 +5,7 @@ import re
 
 import numpy as np
 import pytest
-from brute_force import all_spheres, elastic_energy, sphere_gaps, wall_gaps
+from brute_force import all_spheres, elastic_energy, modulus_of, sphere_gaps, wall_gaps
 from typer.testing import CliRunner
 
 from minidem.cli import app
@@ -104,7 +104,7 @@ def test_a_packing_is_in_balance():
     """Every sphere is held by its neighbours: what is left of the sum of forces is little beside any one of them."""
     simulation = Simulation(packed(("ball", 0.68)), "spiral")
     overlaps, _, _ = contacts(simulation.model)
-    radius, modulus = 0.005, simulation.model.modulus[0, 0]
+    radius, modulus = 0.005, modulus_of(simulation.model)[0, 0]
     typical = 4 / 3 * modulus * np.sqrt(radius / 2) * (overlaps.mean() * radius) ** 1.5
     assert np.linalg.norm(simulation.bodies.force, axis=0).mean() < 0.1 * typical
 
@@ -211,7 +211,7 @@ def test_the_elastic_energy_of_the_packing_counts_and_is_conserved():
     scenario = parse(text_of(("ball", 0.66)))
     simulation = Simulation(build_model(scenario), "spiral")
     model, start = simulation.model, simulation.observables()
-    elastic = elastic_energy(simulation.bodies, model.shapes, model.walls, model.modulus)
+    elastic = elastic_energy(simulation.bodies, model.shapes, model.walls, modulus_of(model))
     assert start["elastic"] == pytest.approx(elastic, rel=1e-10)
     kinetic = 0.5 * np.sum(model.mass * 0.1**2)
     assert elastic > 0.1 * kinetic

@@ -8,7 +8,7 @@ from scenes import followed, scene, simulated, slope
 from scipy.integrate import quad
 from scipy.optimize import brentq
 
-from minidem.model.times import hertz_contact_time
+from minidem.engine.contact import hertz
 
 STEEL = 200e9 / (2 * (1 - 0.3**2))  # effective modulus of steel on steel, Pa
 BALL, BEAD = (7800.0 * 4 / 3 * math.pi * radius**3 for radius in (0.01, 0.006))  # kg
@@ -32,7 +32,7 @@ def test_contact_time_of_the_scenarios_is_the_integral():
     integral = quad(lambda s: 2 * s / math.sqrt(1 - (1 - s * s) ** 2.5), 0, 1, epsabs=1e-12)[0]  # x = 1 - s^2
     overlap, time = hertz_collision(BALL, 0.01, SPEED)
     assert time == pytest.approx(2 * integral * overlap / SPEED, rel=1e-9)
-    assert hertz_contact_time(BALL, 0.01, STEEL, SPEED) / time == pytest.approx(2.87 / 2.8683, rel=2e-5)
+    assert hertz.contact_time((4 / 3 * STEEL) ** 2, BALL, 0.01, SPEED) / time == pytest.approx(2.87 / 2.8683, rel=2e-5)
 
 
 # Effective mass and radius of each pair, and speeds along AXIS before and after, from momentum and energy

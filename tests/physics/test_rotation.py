@@ -67,10 +67,6 @@ STEPS = {
 }
 
 
-def test_every_scheme_is_compared_with_a_figure():
-    assert set(STEPS) == set(SCHEMES)
-
-
 @pytest.mark.parametrize(("scheme", "dt"), STEPS.items())
 def test_step_gives_the_known_error(scheme, dt):
     assert bench.errors(DRIVEN, scheme, dt).mean == pytest.approx(1e-5, rel=0.05)

@@ -81,7 +81,7 @@ def test_resume_after_a_signal(minidem_command, directory, number, code):
     finally:
         process.kill()
     assert process.returncode == code and stdout == ""
-    assert "of 3 runs are done; go on with --resume" in stderr and "Traceback" not in stderr
+    assert "of 3 runs are done; continue with --resume" in stderr and "Traceback" not in stderr
     kept = records.read_bytes()
     assert 1 <= kept.count(b"\n") < 3
     assert not (directory / "out" / "rods-fig2" / "comparison.txt").exists()

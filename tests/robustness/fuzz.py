@@ -266,12 +266,14 @@ def read_run(rng, directory, path, number):
             centres, radii, body = run.spheres(rng.randrange(frames))
             assert len(centres) == len(radii) == len(body)
     if number % 40 == 0:
-        from minidem.views.export.writing import FORMATS, export_run
+        from minidem.views.export.registry import FORMATS
+        from minidem.views.export.writing import export_run
 
         name = rng.choice(sorted(FORMATS))
         export_run(path.parent, directory / "out/x", name, what=rng.choice(("spheres", "bodies")))
     if number % 200 == 99:
-        from minidem.views.plots import runs_plot, write
+        from minidem.views.plots import write
+        from minidem.views.run_plots import runs_plot
 
         write(runs_plot([path.parent]), directory / "out" / "plot")
 
@@ -362,7 +364,7 @@ def manifest(rng, number, samples, directory):
     from minidem.files.trajectory import Trajectory
     from minidem.running.recorder import claimed_directory
     from minidem.views.export.writing import why_unfinished
-    from minidem.views.plots import read_run
+    from minidem.views.run_plots import read_run
 
     with Trajectory(run) as read:
         why_unfinished(run, read)
@@ -370,7 +372,7 @@ def manifest(rng, number, samples, directory):
     with contextlib.suppress(InputError):
         claimed_directory(run, True)
     if number % 50 == 0:
-        from minidem.views.report.page import run_report
+        from minidem.views.report.run_part import run_report
 
         run_report(run, directory / "out", still=False)
 
@@ -412,7 +414,7 @@ LOGS = ("trajectory.h5", "energy.csv")
 def go_on(rng, run):
     """By some steps, or to the end; what is printed of it."""
     from minidem import resume
-    from minidem.cli import run_table
+    from minidem.cli.runs import planned_steps, run_table
 
     pieces, made, notes = rng.choice((0, 1, 1, 3, 1000)), [], []
     result = resume(
@@ -425,7 +427,7 @@ def go_on(rng, run):
     with result.trajectory as read:
         assert len(read.observables["total"]) >= 0 and len(read) >= 0
     assert all(str(run) in note for note in notes), notes
-    run_table(result.summary)
+    run_table(result.summary, planned_steps(result.summary))
     json.dumps(result.summary, allow_nan=False)
 
 

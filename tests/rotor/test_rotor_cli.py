@@ -54,7 +54,7 @@ def test_unstable_motion(minidem_command):
     outcome = minidem_command(*arguments, "--json")
     assert outcome.code == 3 and outcome.json["error"] is None
     outcome = minidem_command(*arguments)
-    assert outcome.code == 3 and "unstable at this step" in outcome.stderr
+    assert outcome.code == 3 and "unstable at this time step" in outcome.stderr
     earlier = minidem_command(*arguments[:-1], "11")  # q and omega are still numbers, the square of omega is not
     assert earlier.code == 0 and "too large" in earlier.stdout
 

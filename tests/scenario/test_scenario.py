@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from minidem.errors import InputError, ScenarioError
-from minidem.model.times import hertz_contact_time, rayleigh_time, smallest_rayleigh_time, step_count, time_step
+from minidem.model.times import rayleigh_time, smallest_rayleigh_time, step_count, time_step
 from minidem.scenario.reading import load, parse
 from minidem.scenario.tables import Material
 
@@ -624,12 +624,6 @@ def test_steps():
     for dt in (1e-300, 0.0, math.inf, math.nan):
         with pytest.raises(ScenarioError, match=r"^chess: time.dt: must allow the end to be reached"):
             step_count(s, dt)
-
-
-def test_hertz_contact_time():
-    # 2.87 (m*^2 / (R* E*^2 u))^(1/5) with m* = 2, R* = 4, E* = 0.5, u = 1/8: 2.87 32^(1/5) = 5.74 s
-    assert hertz_contact_time(2.0, 4.0, 0.5, 0.125) == pytest.approx(5.74, rel=1e-14)
-    assert hertz_contact_time(1.0, 1.0, 1.0, 0.0) == math.inf
 
 
 # --- writing ------------------------------------------------------------------------------------------------

@@ -19,7 +19,8 @@ import minidem
 from minidem import Trajectory
 from minidem.errors import InputError
 from minidem.scenario.reading import parse
-from minidem.views.export.writing import FORMATS, export_run
+from minidem.views.export.registry import FORMATS
+from minidem.views.export.writing import export_run
 
 RODS = """\
 name = "rods"

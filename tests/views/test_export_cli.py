@@ -56,7 +56,7 @@ def test_file_goes_to_the_run(minidem_command, run, format, file):
     assert (outcome.code, outcome.stderr) == (0, "")
     assert (run / file).stat().st_size > 400
     assert f"written to    rods/{file}" in outcome.stdout
-    assert "5, from 0 to 0.004 s" in outcome.stdout and "15: the spheres" in outcome.stdout
+    assert "5, from 0 to 0.004 s" in outcome.stdout and "15 spheres" in outcome.stdout
     assert ("(0.25, 0.2, 0.15) m, the middle of the box" in outcome.stdout) == (format == "gsd")
     refused(minidem_command("export", "rods", "--format", format), file, "exists already", "--overwrite")
     assert minidem_command("export", "rods", "--format", format, "--overwrite").code == 0
@@ -159,7 +159,7 @@ def test_no_frames(minidem_command, directory, run):
     with h5py.File(run / "trajectory.h5", "r+") as file:
         for name in ("position/step", "position/time", "position/value", "velocity/value"):
             file[f"particles/bodies/{name}"].resize(0, axis=0)
-    refused(minidem_command("export", "rods", "--out", "out.csv"), "rods: has no frames; ", "run it anew")
+    refused(minidem_command("export", "rods", "--out", "out.csv"), "rods: has no frames; ", "run it again")
     manifest = json.loads((run / "manifest.json").read_text())
     (run / "manifest.json").write_text(json.dumps(manifest | {"status": "running", "pid": 2**22 + 1}))
     refused(minidem_command("export", "rods", "--out", "out.csv"), "rods: has no frames, as it was killed before its end")
@@ -191,7 +191,7 @@ def test_no_run(minidem_command, directory, run):
         (["--out", "out.csv", "--what", "sphere"], ["did you mean spheres?"]),
         ([], ["--format: give one of vtkhdf, vtp, xyz, csv, gsd"]),
         (["--out", "rods", "--format", "csv"], ["--out rods: is a directory"]),
-        (["--out", "box.toml/out.csv"], ["--out box.toml/out.csv: box.toml is no directory"]),
+        (["--out", "box.toml/out.csv"], ["--out box.toml/out.csv: box.toml is not a directory"]),
         (["--out", "box.toml/there/out.pvd"], ["cannot be written: Not a directory"]),
         (["--out", "x" * 300 + ".csv"], ["cannot be written: File name too long"]),
         (["--out", "rods/energy.csv", "--overwrite"], ["a file of the run itself"]),

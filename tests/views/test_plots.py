@@ -14,20 +14,10 @@ from minidem.errors import InputError
 from minidem.scenario.reading import parse
 from minidem.study.plan import parse_study
 from minidem.study.records import Records, prepare_directory
-from minidem.views.figures import style_of
-from minidem.views.plots import (
-    Plot,
-    kind_of,
-    looks,
-    plot_of,
-    runs_plot,
-    slope_of,
-    standard_error,
-    stem_of,
-    study_figure,
-    study_plot,
-    write,
-)
+from minidem.views.figures import Plot, style_of, styles_of
+from minidem.views.plots import kind_of, plot_of, stem_of, write
+from minidem.views.run_plots import runs_plot
+from minidem.views.study_plots import slope_of, standard_error, study_figure, study_plot
 
 BOX = """\
 name = "box"
@@ -194,7 +184,7 @@ def test_study_that_goes_on(study_dir):
         file.write('{"cell": 0, "status": "o')
     plot = study_plot(directory)
     assert (plot.report["ended"], plot.report["cells"], plot.report["failed"]) == (8, 18, 0)
-    assert plot.figure.axes[0].get_title() == "sweep; 8 of 18 runs are in"
+    assert plot.figure.axes[0].get_title() == "sweep; 8 of 18 runs have ended"
     assert plot.data["runs"] == [0, 2, 2, 0, 2, 2]
     assert slopes_of(plot)["spiral"] == pytest.approx(2.0, rel=1e-12)
 
@@ -309,10 +299,10 @@ def test_lines_bars_and_faint_points():
     assert vertical.get_segments()[0][:, 1] == pytest.approx([1e-8, 3e-8])
 
 
-def test_looks():
-    assert looks(["buss", "spiral"]) == [style_of("buss"), style_of("spiral")]
+def test_styles():
+    assert styles_of(["buss", "spiral"]) == [style_of("buss"), style_of("spiral")]
     labels = [f"spiral, seed = {k}" for k in range(20)]
-    others = looks(labels)
+    others = styles_of(labels)
     assert [look["label"] for look in others] == labels
     assert len({(look["color"], look["linestyle"], look["marker"]) for look in others}) == 20
     assert len({(look["linestyle"], look["marker"]) for look in others}) == 20  # in grey, too
@@ -411,7 +401,7 @@ def test_run_without_energy(tmp_path):
     )
     plot = plot_of([tmp_path / "run"])
     assert plot.report["runs"][0]["drift_max"] is None
-    assert texts_of(plot.figure.axes[1]) == ["none that could be drawn"]
+    assert texts_of(plot.figure.axes[1]) == ["no deviation to draw"]
 
 
 # --- what is no study and no run -----------------------------------------------------------------------------
@@ -432,7 +422,7 @@ def test_study_beside_others(study_dir, run_dir, tmp_path):
     directory = study_dir()
     other = shutil.copytree(directory, tmp_path / "other")
     for directories in ([directory, run_dir], [run_dir, directory], [directory, other], [run_dir, other, directory]):
-        with pytest.raises(InputError, match=r"a study is plotted alone.*give one study, or runs only"):
+        with pytest.raises(InputError, match=r"cannot be plotted together with.*give one study, or runs only"):
             plot_of(directories)
 
 
@@ -449,9 +439,7 @@ def test_study_without_records(study_dir):
 
 
 def test_study_of_failures(study_dir):
-    with pytest.raises(
-        InputError, match=r"sweep: nothing to plot: of 18 runs that ended none .*\(it blew up\).*--retry-failed"
-    ):
+    with pytest.raises(InputError, match=r"sweep: nothing to plot: none of the 18 runs .*\(it blew up\).*--retry-failed"):
         study_plot(study_dir(deviation=lambda c: None))
 
 
@@ -503,7 +491,7 @@ def test_names_of_the_files(tmp_path):
     assert stem_of([tmp_path], None, False) == tmp_path / "plot"
     assert str(stem_of([tmp_path, tmp_path / "b"], None, False)) == "energy"
     assert stem_of([tmp_path], tmp_path / "dt.1e-5", False) == tmp_path / "dt.1e-5"  # no suffix of ours
-    with pytest.raises(InputError, match="is a directory; give the beginning"):
+    with pytest.raises(InputError, match="is a directory; give the first part"):
         stem_of([tmp_path], tmp_path, False)
 
 

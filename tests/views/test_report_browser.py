@@ -27,7 +27,7 @@ place = [
 ]
 output = {frames = 20, energies = 50}
 """
-GREEN = (0, 158, 115)  # of the rods, the third kind
+GREEN = (0, 158, 115)  # of the rods, the third species
 
 
 @pytest.fixture(scope="module")
@@ -149,4 +149,4 @@ def test_command(minidem_command, directory):
     manifest = json.loads((directory / "run" / "manifest.json").read_text())
     (directory / "run" / "manifest.json").write_text(json.dumps(manifest | {"status": "running"}))
     killed = minidem_command("report", "run", "--overwrite")
-    assert killed.code == 0 and "still going on, or had been killed" in killed.stdout
+    assert killed.code == 0 and "still running, or had been killed" in killed.stdout

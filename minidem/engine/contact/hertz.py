@@ -12,7 +12,7 @@ from ..compile.kernels import inlined
 
 
 def constant(a, b):
-    """(4/3 E*)^2 of two materials (Pa^2)."""
+    """(4/3 E*)^2 of two materials (Pa^2), given as mappings of their numbers; larger for stiffer ones."""
     modulus = 1.0 / ((1.0 - a["poisson"] ** 2) / a["young"] + (1.0 - b["poisson"] ** 2) / b["young"])
     return (4.0 / 3.0 * modulus) * (4.0 / 3.0 * modulus)
 

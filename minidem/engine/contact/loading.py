@@ -1,9 +1,10 @@
 """From the name of a contact law to its compiled loop over a batch of contacts."""
 
 import math
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib import import_module
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,12 +19,12 @@ from .registry import LAWS
 class LoadedLaw(NamedTuple):
     """The functions of a law; see hertz.py."""
 
-    forces: object  # function pointer: forces and energies of a batch
-    constant: object
-    contact_time: object
+    forces: Any  # function pointer: forces and energies of a batch
+    constant: Callable[..., float]
+    contact_time: Callable[..., float]
 
-    def constants(self, materials):
-        """(m, m) the law's constant for each pair of materials, given as mappings of numbers."""
+    def constants(self, materials: Sequence[Mapping[str, float]]) -> Any:
+        """The law's constant for each pair of the m materials, (m, m)."""
         return np.array([[self.constant(a, b) for b in materials] for a in materials], dtype=float)
 
 

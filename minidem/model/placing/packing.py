@@ -96,8 +96,8 @@ def random_start(
 def one_in_each_cell(species: NDArray[np.int64], box: tuple[float, float, float], generator: np.random.Generator) -> Array:
     """(3, n) random places as fractions of the box, evenly spread: one in each of n cells of a grid.
 
-    Species are mixed at random, and the bodies of one species are in the order of the cells: neighbours are near each other in
-    memory, too.
+    Species are mixed at random. The bodies of one species are in the order of the cells, so that neighbours are near each
+    other in memory, too.
     """
     n = species.size
     edge = np.cbrt(np.prod(box) / n)

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from ...rotor.bench import integrated, steps_and_dt
 from ...rotor.cases import Case
 from ...rotor.motion import Motion
-from ...views.figures import COLOURS, log_log, new_figure
+from ...views.colours import COLOURS
+from ...views.figures import log_log, new_figure
 from ..measures import log_slope
 from ..outcome import Comparison, stacked
 

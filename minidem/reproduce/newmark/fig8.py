@@ -6,7 +6,8 @@ from numpy.typing import NDArray
 from ...rotor.bench import integrated
 from ...rotor.cases import CASES
 from ...rotor.motion import Motion
-from ...views.figures import COLOURS, new_figure
+from ...views.colours import COLOURS
+from ...views.figures import new_figure
 from ..measures import line_slope, shift
 from ..outcome import Comparison, Outcome
 

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from ...rotor.bench import integrated
 from ...rotor.cases import CASES
 from ...rotor.motion import Motion
-from ...views.figures import COLOURS, MARKERS
+from ...views.colours import COLOURS
+from ...views.figures import MARKERS
 
 Array = NDArray[np.float64]
 CASE = CASES["free-body"]

@@ -10,7 +10,8 @@ from ...rotor.bench import integrated
 from ...rotor.cases import CASES
 from ...rotor.motion import Motion
 from ...rotor.torques import PUSHED_FOR
-from ...views.figures import COLOURS, new_figure
+from ...views.colours import COLOURS
+from ...views.figures import new_figure
 from .common import NAMES
 
 Array = NDArray[np.float64]

@@ -4,7 +4,8 @@ import numpy as np
 
 from ...rotor.bench import integrated
 from ...rotor.cases import CASES
-from ...views.figures import COLOURS, LINES, new_figure
+from ...views.colours import COLOURS
+from ...views.figures import LINES, new_figure
 from ..outcome import Comparison, Outcome, stacked
 from .common import METHODS, curve
 

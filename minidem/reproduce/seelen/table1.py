@@ -6,7 +6,8 @@ import numpy as np
 
 from ...rotor.bench import integrated
 from ...rotor.cases import CASES
-from ...views.figures import COLOURS, new_figure
+from ...views.colours import COLOURS
+from ...views.figures import new_figure
 from ..outcome import Comparison, Outcome
 from .common import METHODS, PUBLISHED_NAMES, curve
 

@@ -9,7 +9,8 @@ from matplotlib.patches import Patch
 
 from ...engine.rotation.registry import SCHEMES
 from ...rotor.bench import integrated
-from ...views.figures import COLOURS, new_figure
+from ...views.colours import COLOURS
+from ...views.figures import new_figure
 from ..outcome import Comparison, Outcome
 from .errors import CASE, PAPER
 from .timing import BODIES, interleaved, many_bodies_stepper, median, ratios, stepper

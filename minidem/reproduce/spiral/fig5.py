@@ -4,7 +4,8 @@ from functools import partial
 
 import numpy as np
 
-from ...views.figures import COLOURS, new_figure
+from ...views.colours import COLOURS
+from ...views.figures import new_figure
 from ..outcome import Comparison, Outcome
 from .table2 import PUBLISHED, TARGET_ERRORS, steps
 from .timing import interleaved, median, stepper

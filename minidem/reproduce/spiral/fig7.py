@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from ...study.plan import Study
-from ...views.plots import study_figure
+from ...views.study_plots import study_figure
 from ..measures import log_slope, standard_error
 from ..outcome import Comparison, Outcome
 from ..studies import DT, INTEGRATOR, Failed, Row, Studies, account, deviation, done, study_of, varied
