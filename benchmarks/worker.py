@@ -1,4 +1,4 @@
-"""minidem itself behind the protocol: `python -m benchmarks.worker SCENE THREADS`."""
+"""minidem's worker: `python -m benchmarks.worker SCENE THREADS`."""
 
 import sys
 import time
@@ -24,7 +24,10 @@ place = [{clump = "ball", count = 1}]
 
 
 def sphere_centres(world: Any, which: Any) -> Any:
-    """(p, 3) of spheres `which` at the present step, m; those that the engine keeps are older while nothing can touch."""
+    """Centres of the spheres `which` at the current step, m, shape (p, 3).
+
+    The engine does not update its own copy while no contact is possible.
+    """
     bodies, shapes, spheres = world.bodies, world.shapes, world.spheres
     owner = spheres.owner[which]
     column = which + shapes.first[bodies.shape[owner]] - spheres.first[owner]
@@ -32,11 +35,11 @@ def sphere_centres(world: Any, which: Any) -> Any:
 
 
 def contacts(simulation: Simulation) -> dict[str, int | None]:
-    """Sphere pairs and sphere-wall pairs that overlap now, and those on the lists of candidates, each counted once."""
+    """Numbers of sphere and sphere-wall pairs that overlap now, and of candidate pairs; None if the engine has changed."""
     try:
         from minidem.engine.world import candidate_pairs
 
-        world = simulation._world  # the engine's own lists, of which nothing is promised
+        world = simulation._world  # internal to the engine: may change
         radius = world.spheres.place[3::4]
         touching, candidates = 0, 0
         for i, other in candidate_pairs(world):
@@ -53,9 +56,10 @@ def contacts(simulation: Simulation) -> dict[str, int | None]:
 
 
 def main(name: str, threads: int) -> None:
+    """Serve one scene until the input ends."""
     map_large_arrays()  # as the command does
     scene = scene_of(name)
-    prepared(parse(ONE_BALL), "one ball", threads).advance(1)  # loads every kernel: what comes on top is the scene's
+    prepared(parse(ONE_BALL), "one ball", threads).advance(1)  # loads all kernels, so that further memory is the scene's
     baseline = memory_mb("VmRSS")
     began = time.perf_counter()
     simulation = prepared(scenario_of(scene), scene.path.name, threads)
