@@ -25,7 +25,7 @@ def lines(scene: Scene, repeats: int, steps: int, say: Callable[[str], None]) ->
     for repeat in range(repeats):
         say(f"{scene.name}: repeat {repeat + 1} of {repeats}")
         for name in names:
-            simulation = Simulation(model, name, threads=1)
+            simulation = Simulation.from_model(model, name, threads=1)
             simulation.advance(scene.warm_up)
             began = time.process_time()  # not the clock on the wall: others may want the processor
             simulation.advance(steps)

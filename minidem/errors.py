@@ -12,6 +12,10 @@ class WriteError(Exception):
     """A run directory that can no longer be written to, say on a full disk; exit code 1."""
 
 
+class PhysicsError(Exception):
+    """A guard has stopped the simulation. The message says what went wrong at which step, and the remedy; exit code 3."""
+
+
 class ScenarioError(InputError):
     """Everything that is wrong with one scenario, each entry as ``file: key.path: message``."""
 

@@ -20,7 +20,7 @@ from ..errors import InputError, WriteError
 if TYPE_CHECKING:
     from ..files.trajectory import Trajectory
     from ..reproduce.outcome import Outcome
-    from ..running.simulation import Progress, Result
+    from ..running.conduct import Progress, Result
     from ..scenario.tables import Scenario
     from ..study.conduct import Progress as StudyProgress
     from ..study.plan import Cell, Study
@@ -76,8 +76,8 @@ def run(
     """Run a scenario and record its trajectory and energies."""
     limit = seconds(max_wall)
     chosen, text = loaded(scenario, set_, seed)
-    from ..files.trajectory import default_directory
-    from ..running.simulation import run
+    from ..files.names import default_directory
+    from ..running.conduct import run
 
     out = out or default_directory(chosen.name)
     announce_compiling(chosen, quiet)
@@ -112,7 +112,7 @@ def resume(
 ) -> None:
     """Go on with a run that was stopped or killed, from its last checkpoint, as if it had never stopped."""
     limit = seconds(max_wall)
-    from ..running.simulation import resume
+    from ..running.conduct import resume
 
     with stop_signals() as received, progress_bar(run_dir.name, quiet) as on_progress:
         result = resume(
@@ -159,7 +159,7 @@ def seconds(text: str | None) -> float:
 
 
 def announce_compiling(scenario: "Scenario", quiet: bool) -> None:
-    from ..running.simulation import compiled_mark
+    from ..running.given import compiled_mark
 
     if not quiet and not compiled_mark(scenario).exists():
         kernels = f"kernels for {scenario.integrator.rotation}"
@@ -239,7 +239,7 @@ def check(
 ) -> None:
     """Validate a scenario without running it: sizes, masses, time scales, and how long it would take."""
     chosen, _ = loaded(scenario, set_, seed)
-    from ..running.simulation import outlook
+    from ..running.outlook import outlook
 
     announce_compiling(chosen, quiet)
     report = outlook(chosen, scenario.name, threads)
@@ -442,7 +442,7 @@ def study(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Forget what is there and start anew.")] = False,
 ) -> None:
     """Run a scenario for every combination of values of its keys, such as dt, integrator and seed."""
-    from ..files.trajectory import default_directory
+    from ..files.names import default_directory
     from ..study import conduct as studies
     from ..study.plan import load_study
 
@@ -681,7 +681,7 @@ def to_see(run: Path) -> "Trajectory":
     """The trajectory of a run, or the start of a scenario."""
     if run.suffix == ".toml":
         chosen, text = loaded(run, None, None)
-        from ..running.simulation import initial_state
+        from ..running.conduct import initial_state
 
         return initial_state(chosen, run.name, text)
     from ..files.trajectory import Trajectory

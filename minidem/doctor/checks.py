@@ -114,7 +114,7 @@ def kernels() -> Finding:
     """A ball that flies, falls and turns: for leapfrog and SPIRAL the closed form is exact."""
     import numpy as np
 
-    from ..running.simulation import run
+    from ..running.conduct import run
     from ..scenario.tables import parse
 
     began = time.perf_counter()

@@ -1,15 +1,18 @@
-"""What tells that a run can no longer be right, or never could be, and what to say then. Limits: scenario.Guard.
+"""Guards: checks that stop a run that can no longer be right, and their messages. The limits are in scenario.Guard.
 
-Overlaps and the motion of the bodies are watched by the kernels (core/watching.py), the energy and how fast bodies turn
-where the energy log has a row.
+The kernels watch overlaps and the motion of the bodies (engine/watching.py). The energy and the angle per step are checked
+at the rows of the energy log.
 """
 
 import math
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ..engine.watching import BEHIND_WALL, TOO_DEEP, TOO_FAR
+from ..engine.state import World
+from ..engine.watching import BEHIND_WALL, FIRST, HOW_MUCH, NOTHING, SECOND, TOO_DEEP, TOO_FAR, WHAT
 from ..errors import ScenarioError
 from ..model.building import Model, box_walls, wall_name
 from ..scenario.tables import Guard, Scenario, hertz_contact_time
@@ -17,28 +20,64 @@ from ..scenario.tables import Guard, Scenario, hertz_contact_time
 if TYPE_CHECKING:
     from .simulation import Simulation
 
-# Of the energy's parts: where these cancel, the total may deviate by many times its first value, and be right.
+# Fraction of the energy's parts: where these cancel, the total may rightly deviate by many times its first value.
 CANCELLED = 0.5
-# Steps with which contacts are followed well: in Rayleigh times, in contact times, and in smallest radii that are covered.
+# Time steps that resolve contacts: in Rayleigh times, in contact times, and in smallest radii travelled per step.
 GOOD_RAYLEIGH, GOOD_CONTACT, GOOD_TRAVEL = 0.1, 1 / 30, 0.05
 
 
-def limits(guard: Guard | None, model: Model) -> list[float]:
-    """As the kernels want them."""
+class Limits(NamedTuple):
+    """Limits of the kernels, in the order of engine/watching.py."""
+
+    overlap: float  # in radii of the smaller sphere
+    suspect: float  # overlap of the smallest sphere of all, m: only deeper contacts are looked at
+    travel: float  # distance per step, m
+    outside: float  # above 0: check that bodies are on the right side of the walls
+    numbers: float  # above 0: check for values that are not finite
+
+
+def limits(guard: Guard | None, model: Model) -> Limits:
+    """The limits of a scenario's guard; none are checked without a guard."""
     if guard is None:
-        return [math.inf, math.inf, math.inf, 0.0, 0.0]
+        return Limits(math.inf, math.inf, math.inf, 0.0, 0.0)
     smallest = float(model.shapes.radius.min())
     travel = guard.travel * smallest if can_touch(model) else math.inf
-    return [guard.overlap, guard.overlap * smallest, travel, float(guard.outside), 1.0]
+    return Limits(guard.overlap, guard.overlap * smallest, travel, float(guard.outside), 1.0)
+
+
+@dataclass(frozen=True)
+class Alarm:
+    """What the kernels found; see engine/watching.py."""
+
+    what: int
+    how_much: float
+    body: int
+    other: int | None  # the body that it overlaps, None for a wall
+    wall: int
+
+
+def alarm_in(world: World, numbers: NDArray[np.int64]) -> Alarm | None:
+    """The alarm that the kernels raised. `numbers` (n,) are the numbers in the scenario of the engine's bodies."""
+    raised = [row for row in world.team.alarm if row[WHAT] != NOTHING]
+    if not raised:
+        return None
+    what, first, second = (int(raised[0][k]) for k in (WHAT, FIRST, SECOND))
+    columns, wall = [first], 0
+    if what == TOO_DEEP:
+        owner = world.spheres.owner
+        wall = second - owner.size
+        columns = [int(owner[sphere]) for sphere in (first, second) if sphere < owner.size]
+    bodies = [int(numbers[column]) for column in columns]
+    return Alarm(what, float(raised[0][HOW_MUCH]), bodies[0], bodies[1] if len(bodies) > 1 else None, wall)
 
 
 def can_touch(model: Model) -> bool:
-    """Whether there is anything that a body could touch."""
+    """Whether there is another body or a wall to touch."""
     return len(model.species) > 1 or model.walls.material.size > 0
 
 
 def fastest(model: Model) -> float:
-    """Speed of the fastest point at the start, m/s."""
+    """Speed of the fastest point of any body at the start, m/s."""
     reach = np.array([clump.bounding_radius for clump in model.clumps])[model.species]
     with np.errstate(over="ignore"):
         turning = np.linalg.norm(model.angular_velocity, axis=1) * reach
@@ -46,8 +85,8 @@ def fastest(model: Model) -> float:
 
 
 def contact_time(model: Model, speed: float) -> float:
-    """The shortest contact at a speed (m/s), s: two of the same clump, on their largest spheres, as stiff as any materials
-    here, head-on."""
+    """The shortest duration of a contact at a speed (m/s), s: two equal clumps collide head-on with their largest spheres
+    and the stiffest pair of materials."""
     stiffest = float(model.modulus.max())
     return min(
         hertz_contact_time(clump.mass / 2, float(clump.spheres[:, 3].max()) / 2, stiffest, 2 * speed)
@@ -56,19 +95,20 @@ def contact_time(model: Model, speed: float) -> float:
 
 
 def rayleigh_time(scenario: Scenario, model: Model) -> float:
+    """The Rayleigh time of the smallest sphere, s."""
     return scenario.rayleigh_time({clump.name: clump.spheres for clump in model.clumps})
 
 
 def good_step(scenario: Scenario, model: Model, speed: float) -> float:
-    """A time step with which contacts are followed well, s. Where nothing moves yet the Rayleigh time must do, which does
-    not know that a small sphere may be part of a heavy body."""
+    """A time step that resolves contacts at a speed (m/s), s. At speed 0 it follows from the Rayleigh time, which is too
+    careful where small spheres are parts of heavy bodies."""
     if speed == 0:
         return GOOD_RAYLEIGH * rayleigh_time(scenario, model)
     return min(GOOD_CONTACT * contact_time(model, speed), GOOD_TRAVEL * float(model.shapes.radius.min()) / speed)
 
 
 def check_time_step(scenario: Scenario, model: Model, source: str) -> list[str]:
-    """Warnings; an error for a step that no contact would be followed with."""
+    """Warnings about the time step; ScenarioError for one that would not resolve contacts at all."""
     guard, dt = scenario.guard, model.dt
     if not can_touch(model):
         return []
@@ -77,9 +117,7 @@ def check_time_step(scenario: Scenario, model: Model, source: str) -> list[str]:
     if dt > guard.contact * shortest:
         times = f"{dt / shortest:.3g}" if shortest > 0 else "any number of"
         fault = f"{dt:.3g} s is {times} times the shortest contact (guard.contact = {guard.contact:g})"
-        remedy = (
-            f"take {good_step(scenario, model, speed):.2g} s or less, or set guard.contact = false to run it all the same"
-        )
+        remedy = f"take {good_step(scenario, model, speed):.2g} s or less, or set guard.contact = false to run anyway"
         raise ScenarioError([f"{source}: time.dt: {fault}; {remedy}"])
     if dt > guard.rayleigh * rayleigh:
         fault = (
@@ -91,6 +129,7 @@ def check_time_step(scenario: Scenario, model: Model, source: str) -> list[str]:
 
 
 def advice(simulation: "Simulation", scenario: Scenario) -> str:
+    """What to change when a guard stops the run."""
     dt, good = simulation.model.dt, good_step(scenario, simulation.model, simulation.initial_speed)
     if dt > good:
         return f"the time step of {dt:.3g} s is probably too long: take time.dt = {good:.2g}"
@@ -98,7 +137,7 @@ def advice(simulation: "Simulation", scenario: Scenario) -> str:
 
 
 def bad_motion(simulation: "Simulation", scenario: Scenario) -> str:
-    """What the kernels raised an alarm about; empty if nothing."""
+    """The message about an alarm of the kernels; empty if there is none."""
     alarm, guard, model = simulation.alarm, scenario.guard, simulation.model
     if alarm is None:
         return ""
@@ -112,13 +151,13 @@ def bad_motion(simulation: "Simulation", scenario: Scenario) -> str:
     elif alarm.what == BEHIND_WALL:
         fault = f"{who} is behind a wall (guard.outside)"
     else:
-        fault = f"{who} is no longer at a place that is a number"
+        fault = f"{who} has a position that is not a number"
     return f"{fault} at step {simulation.step}; {advice(simulation, scenario)}"
 
 
 def bad_observables(simulation: "Simulation", scenario: Scenario, total: float, parts: float) -> str:
-    """What is wrong with the energy, or with how fast bodies turn; empty if nothing. `parts` is the largest sum of the sizes
-    of the energy's parts so far."""
+    """The message about a wrong energy (`total`, J) or a too large angle per step; empty if all is well. `parts` is the
+    largest sum so far of the magnitudes of the energy's parts, J."""
     guard, model, initial = scenario.guard, simulation.model, simulation.initial_energy
     speed, body = simulation.fastest_spin
     off, angle = abs(total - initial), model.dt * speed
@@ -135,5 +174,5 @@ def bad_observables(simulation: "Simulation", scenario: Scenario, total: float, 
 
 
 def name(model: Model, body: int) -> str:
-    """As trajectories count the bodies."""
+    """A body with its clump, for messages."""
     return f"body {body} ({model.clumps[model.species[body]].name})"

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from ..engine.rotation.registry import SCHEMES
 from ..errors import InputError, unknown_name
-from ..files.trajectory import Trajectory, manifest_of
+from ..files.manifest import manifest_of
+from ..files.trajectory import Trajectory
 from ..scenario.tables import read_text
 from ..study.records import Record, cells_of, identity_of, read_records
 from .figures import COLOURS, LINES, MARKERS, new_figure, saved, style_of

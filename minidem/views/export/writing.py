@@ -34,7 +34,9 @@ from numpy.typing import NDArray
 
 from ... import quaternions
 from ...errors import InputError, WriteError, unknown_name
-from ...files.trajectory import FILES, Trajectory, manifest_of, writer_of
+from ...files.manifest import manifest_of, writer_of
+from ...files.names import FILES
+from ...files.trajectory import Trajectory
 
 Array = NDArray[np.float64]
 Columns = dict[str, NDArray[Any]]

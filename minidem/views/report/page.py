@@ -23,8 +23,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import InputError
-from ...files.trajectory import Frame, Trajectory, is_summary, manifest_of
-from ...study.records import cells_of, identity_of, read_records, record_files, write_whole
+from ...files.manifest import is_summary, manifest_of
+from ...files.trajectory import Frame, Trajectory
+from ...files.whole import write_whole
+from ...study.records import cells_of, identity_of, read_records, record_files
 from .. import plots
 from .. import scene as render
 from ..figures import svg_text
