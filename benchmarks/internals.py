@@ -112,13 +112,13 @@ def calls() -> None:
     from minidem.engine.compile import kernels
     from minidem.running import simulation
 
-    from .worker import prepared, scenario_of
+    from .worker import Simulation, scenario_of
 
     functions = {"package": kernels.compiled_for, "plain calls": lambda function, arguments: function}
     runs = {}
     for name, compiled_for in functions.items():
         simulation.compiled_for = compiled_for
-        runs[name] = prepared(scenario_of(SCENES["rods"]), "rods", 1)
+        runs[name] = Simulation(scenario_of(SCENES["rods"]), threads=1)
         runs[name].advance(1000)
     took: Times = {name: [] for name in runs}
     for _ in range(ROUNDS["calls"]):

@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..engine.state import World
+from ..engine.surfaces.plane import height
 from ..engine.world import candidate_pairs
 from ..errors import ScenarioError
 from ..scenario.reading import Scenario
@@ -46,8 +47,8 @@ def overlaps(world: World, body: NDArray[np.int64], exact: int, boxed: int, pres
         distance = np.linalg.norm(centre[i] - centre[j], axis=1)
         reach, smaller = radius[i] + radius[j], np.minimum(radius[i], radius[j])
         if at_wall.any():
-            height = np.einsum("pc,cp->p", centre[i] - walls.point.T[w], walls.normal[:, w])
-            distance, reach = np.where(at_wall, height, distance), np.where(at_wall, radius[i], reach)
+            above = height(walls.point[:, w], walls.normal[:, w], centre[i].T)
+            distance, reach = np.where(at_wall, above, distance), np.where(at_wall, radius[i], reach)
         depth = reach - distance
         first, second = np.minimum(owner[i], owner[j]), np.maximum(owner[i], owner[j])
         packed = (pressed > 0) & (second >= exact)

@@ -291,17 +291,17 @@ def collide(rotation, dt, other="rod"):
     bodies = [first, second | dict(orientation=[0.5, 0.5, -0.1, 0.3])]
     plastic = {"plastic": (1e8, 0.1, 2500.0)}
     model = build_model(parse(scenario_text(plastic, CLUMPS, bodies, dt=dt, end=0.02)))
-    simulation = Simulation(model, rotation)
+    simulation = Simulation.from_model(model, rotation)
     before, deepest, log = simulation.frame(), 0.0, [simulation.observables()]
     chunk = round(2e-4 / dt)
     for _ in range(model.steps // chunk):
         simulation.advance(chunk)
         log.append(simulation.observables())
-        deepest = max(deepest, simulation.elastic)
+        deepest = max(deepest, simulation.energies["elastic"])
     after = simulation.frame()
     energy = log[0]["total"]
     assert deepest > 0.05 * energy  # they did collide
-    assert simulation.elastic == 0.0  # and parted
+    assert simulation.energies["elastic"] == 0.0  # and parted
     assert np.abs(after.velocity - before.velocity).max() > 1.0
     assert np.abs(after.angular_velocity - before.angular_velocity).max() > 10.0
     assert log[-1]["total"] == pytest.approx(energy, rel=0.01)

@@ -28,7 +28,7 @@ def scene(dt, bodies, walls=(), *, scheme="spiral", gravity=(0, 0, 0), clumps=CL
 
 
 def simulated(scenario):
-    return Simulation(build_model(scenario), scenario.integrator.rotation)
+    return Simulation.from_model(build_model(scenario), scenario.integrator.rotation)
 
 
 def followed(simulation, samples, every=1):

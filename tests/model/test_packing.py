@@ -13,7 +13,9 @@ from minidem.cli import app
 from minidem.errors import ScenarioError
 from minidem.model.building import build_model
 from minidem.model.overlaps import PRESSED
-from minidem.running.simulation import Simulation, outlook, prepared, run
+from minidem.running.conduct import run
+from minidem.running.outlook import outlook
+from minidem.running.simulation import Simulation
 from minidem.scenario.reading import parse
 
 CLUMPS = {
@@ -81,7 +83,7 @@ def test_spheres_at_065_have_about_three_contacts_each_counted_once():
 
 def test_a_packing_is_in_balance():
     """Every sphere is held by its neighbours: what is left of the sum of forces is little beside any one of them."""
-    simulation = Simulation(packed(("ball", 0.68)), "spiral")
+    simulation = Simulation.from_model(packed(("ball", 0.68)), "spiral")
     overlaps, _, _ = contacts(simulation.model)
     radius, modulus = 0.005, modulus_of(simulation.model)[0, 0]
     typical = 4 / 3 * modulus * np.sqrt(radius / 2) * (overlaps.mean() * radius) ** 1.5
@@ -178,7 +180,7 @@ def test_another_speed_leaves_the_packing_as_it_was():
 
 def test_the_elastic_energy_of_the_packing_counts_and_is_conserved():
     scenario = parse(text_of(("ball", 0.66)))
-    simulation = Simulation(build_model(scenario), "spiral")
+    simulation = Simulation.from_model(build_model(scenario), "spiral")
     model, start = simulation.model, simulation.observables()
     elastic = elastic_energy(simulation.bodies, model.shapes, model.walls, modulus_of(model))
     assert start["elastic"] == pytest.approx(elastic, rel=1e-10)
@@ -209,7 +211,7 @@ def test_a_written_scenario_reads_back_with_its_fraction():
 
 def errors_of(text):
     with pytest.raises(ScenarioError) as caught:
-        prepared(parse(text, "heap.toml"), "heap.toml")
+        Simulation(parse(text, "heap.toml"), source="heap.toml")
     return caught.value.errors
 
 
