@@ -16,16 +16,21 @@ CLUMPS = {
 def scene(kind, rotation="spiral", count=16, steps=160):
     """So narrow that there are contacts all the time."""
     edge = {"spheres": 0.034, "rods": 0.042, "chess": 0.046}[kind] * count ** (1 / 3)
-    place = [dict(clump=name, count=count // len(CLUMPS[kind]), speed=6, spin=90) for name in CLUMPS[kind]]
+    return crowd(CLUMPS[kind], count // len(CLUMPS[kind]), edge, kind, rotation, steps)
+
+
+def crowd(clumps, each, edge, name, rotation="spiral", steps=160):
+    """A box of that edge (m) with as many bodies of each clump."""
+    place = [dict(clump=clump, count=each, speed=6, spin=90) for clump in clumps]
     tables = {
         "integrator": {"rotation": rotation},
         "domain": {"box": [edge] * 3, "gravity": [0, 0, -9.81]},
         "guard": {"overlap": False, "rayleigh": False},
         "output": {"frames": 9, "energies": 33},
     }
-    soft = {"soft": (2e7, 0.2, 2000)}
     times = {"dt": 2e-5, "end": 2e-5 * steps}
-    return parse(scenario_text(soft, CLUMPS[kind], place=place, name="scene", seed=5, **times, **tables), kind)
+    text = scenario_text({"soft": (2e7, 0.2, 2000)}, clumps, place=place, name="scene", seed=5, **times, **tables)
+    return parse(text, name)
 
 
 def assert_same(run, other):
