@@ -8,6 +8,7 @@ import warnings
 import numpy as np
 import pytest
 from brute_force import contacts as all_contacts
+from brute_force import modulus_of
 from runs import CLUMPS, assert_same, crowd, scene
 
 import minidem
@@ -150,7 +151,7 @@ def test_contacts_are_those_of_brute_force(often_sorted, scenario):
     heights = np.einsum("swc,cw->sw", spheres.centres[:, None] - walls.point.T, walls.normal)
     assert at_wall.sum() == np.count_nonzero(heights < spheres.radii[:, None])
     assert (touching.second[at_wall] == -1).all() and (touching.second_sphere[at_wall] == -1).all()
-    assert touching.force.size == all_contacts(sim.bodies, sim.model.shapes, sim.model.walls, sim.model.modulus)[0].size
+    assert touching.force.size == all_contacts(sim.bodies, sim.model.shapes, sim.model.walls, modulus_of(sim.model))[0].size
 
 
 def test_forces_of_the_contacts_accelerate_the_bodies(often_sorted):
@@ -405,6 +406,7 @@ def test_import_loads_little():
 def test_a_run_leaves_the_process_as_it_was(falling):
     script = f"""
 import os, signal, sys, warnings
+import h5py, numba, numpy, pydantic  # some have filters of their own
 before = dict(os.environ), list(warnings.filters), [signal.getsignal(k) for k in (2, 15)], sys.excepthook
 import minidem
 minidem.run({str(falling)!r})
