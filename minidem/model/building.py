@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from .. import quaternions
 from ..engine.contact.loading import LoadedLaw, contact_law
+from ..engine.contact.registry import LAWS
 from ..engine.state import Bodies, Shapes, Walls, inertia_rows, padded
 from ..engine.world import make_shapes
 from ..errors import InputError, ScenarioError
@@ -119,7 +120,10 @@ def model_at_rest(scenario: Scenario, source: str = "") -> Model:
     source = source or scenario.name
     clumps = clumps_of(scenario, source)
     names = [clump.name for clump in clumps]
-    materials, law = list(scenario.material), contact_law(scenario.contact.law)
+    law, keys = contact_law(scenario.contact.law), LAWS[scenario.contact.law].keys
+    # A material that nothing is made of may lack the keys of the law.
+    numbers = {name: m.numbers for name, m in scenario.material.items() if all(key in m.numbers for key in keys)}
+    materials = list(numbers)
     counts = body_counts(scenario, clumps, source)
     check_memory(scenario, clumps, counts, source)
     species = np.repeat(np.array([names.index(name) for name in groups(scenario)], dtype=np.int64), counts)
@@ -135,7 +139,7 @@ def model_at_rest(scenario: Scenario, source: str = "") -> Model:
         shapes=make_shapes([clump.body_spheres for clump in clumps], [materials.index(clump.material) for clump in clumps]),
         walls=walls_of(scenario, materials),
         law=law,
-        constants=law.constants([material.numbers for material in scenario.material.values()]),
+        constants=law.constants(list(numbers.values())),
         gravity=scenario.domain.gravity,
         dt=dt,
         steps=step_count(scenario, dt, source),

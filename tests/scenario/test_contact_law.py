@@ -1,7 +1,9 @@
 """The [contact] table, and the keys of materials that contact laws declare."""
 
+import numpy as np
 import pytest
 
+from minidem.engine.contact.loading import contact_law
 from minidem.engine.contact.registry import LAWS, register_law
 from minidem.errors import ScenarioError
 from minidem.model.building import model_at_rest
@@ -27,10 +29,14 @@ HERTZ = TEXT.replace('contact = {law = "linear"}\n', "")
 def linear():
     """A law that needs a stiffness; the catalogue is as before afterwards."""
 
+    def contact(distance, reach, radii, constant):
+        overlap = reach - distance
+        return constant * overlap / distance, 0.5 * constant * overlap**2
+
     def constant(a, b):
         return 1 / (1 / a["stiffness"] + 1 / b["stiffness"])
 
-    law = register_law("linear", lambda *_: (0.0, 0.0), constant, lambda *_: 1.0, edge_power=1, keys=("stiffness",))
+    law = register_law("linear", contact, constant, lambda *_: 1.0, edge_power=1, keys=("stiffness",))
     yield law
     del LAWS["linear"]
 
@@ -45,13 +51,16 @@ def test_hertz_is_the_default_and_written():
     s = parse(HERTZ)
     assert s.contact.law == "hertz"
     assert '\n[contact]\nlaw = "hertz"\n' in s.to_toml()
-    assert model_at_rest(s).law is LAWS["hertz"]
+    assert model_at_rest(s).law is contact_law("hertz")
     assert parse(s.to_toml().replace('\n[contact]\nlaw = "hertz"\n', "")) == s  # as written before there was a choice
 
 
 def test_a_registered_law(linear):
     s = parse(TEXT)
-    assert s.contact.law == "linear" and model_at_rest(s).law is linear
+    model = model_at_rest(s)
+    assert s.contact.law == "linear" and model.law is contact_law("linear")
+    table = model.constants[np.ix_(model.shapes.material, model.walls.material)]  # the ball at the box and at the wall
+    assert table == pytest.approx(np.array([[7.5e4] * 6 + [1 / (1 / 3e5 + 1 / 1e3)]]))
     steel, glass = s.material["steel"].numbers, s.material["glass"].numbers
     assert steel == {"young": 2e11, "poisson": 0.3, "density": 7800.0, "stiffness": 3e5}
     assert linear.parts["constant"](steel, glass) == pytest.approx(7.5e4)
