@@ -25,7 +25,7 @@ def lines(scenes: list[Scene], repeats: int, say: Callable[[str], None]) -> list
         say(scene.name)
         scenario = scenario_of(scene)
         model = build_model(scenario, scene.path.name)
-        pair = [Simulation(model, "spiral", threads=1, guard=guard) for guard in (None, scenario.guard)]
+        pair = [Simulation.from_model(model, "spiral", threads=1, scenario=guarded) for guarded in (None, scenario)]
         for simulation in pair:
             simulation.advance(scene.warm_up)
         steps, took = 1, 0.0

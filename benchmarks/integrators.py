@@ -28,7 +28,7 @@ def lines(scene: Scene, repeats: int, steps: int, say: Callable[[str], None]) ->
     for repeat in range(repeats):
         say(f"{scene.name}: repeat {repeat + 1} of {repeats}")
         for name in names:
-            simulation = Simulation(model, name, threads=1)
+            simulation = Simulation.from_model(model, name, threads=1)
             simulation.advance(scene.warm_up)
             began = time.process_time()  # not wall time, which includes waiting for other processes
             simulation.advance(steps)

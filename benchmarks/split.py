@@ -18,9 +18,9 @@ REPEATS = 5
 
 def parts(scene: Scene, seconds: float = 0.2) -> list[list[str]]:
     """Rows of scene, part, us per step, and share of the whole step."""
-    from .worker import prepared, scenario_of
+    from .worker import Simulation, scenario_of
 
-    simulation = prepared(scenario_of(scene), scene.path.name, 1)
+    simulation = Simulation(scenario_of(scene), threads=1, source=scene.path.name)
     simulation.advance(scene.warm_up)
     try:
         lasting = _steps_between_lists(simulation)

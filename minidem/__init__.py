@@ -1,34 +1,61 @@
-"""minidem: rigid clumps of spheres bouncing in a box, with a choice of rotational integrators."""
+"""minidem: a multi-sphere DEM code with conservative contacts and a choice of rotational integrators.
 
+    scenario = minidem.load("scenarios/rods.toml").with_changes({"time.end": 1.0})
+    result = minidem.run(scenario, out="output/rods")    # every=100, call=f for a callback
+    sim = minidem.Simulation(scenario)                   # or advance it yourself
+    sim.advance(100)
+    sim.positions, sim.velocities, sim.contacts, sim.energies
+    trajectory = minidem.Trajectory("output/rods")
+    trajectory[-1].position
+
+All numbers are in SI units; quaternions are (w, x, y, z). Importing or calling minidem leaves the process as it is: no
+warning filters, signal handlers or environment variables are set.
+"""
+
+from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .engine.rotation.registry import register
-    from .errors import InputError, ScenarioError
-    from .files.trajectory import Trajectory
-    from .running.simulation import Result, Simulation, resume, run
+    from .errors import InputError, PhysicsError, ScenarioError, WriteError
+    from .files.trajectory import Frame, Trajectory
+    from .running.conduct import Result, resume, run
+    from .running.contacts import Contacts
+    from .running.simulation import Simulation
     from .scenario.reading import Scenario, load
 
-# Where each public name lives; imported when first asked for, so that `minidem --help` need not load numba.
+    __version__: str
+
+# Where each public name lives; imported when first used, so that `import minidem` does not load numba.
 _HOMES = {
+    "Contacts": "running.contacts",
+    "Frame": "files.trajectory",
     "InputError": "errors",
-    "ScenarioError": "errors",
+    "PhysicsError": "errors",
+    "Result": "running.conduct",
     "Scenario": "scenario.reading",
-    "load": "scenario.reading",
-    "Result": "running.simulation",
+    "ScenarioError": "errors",
     "Simulation": "running.simulation",
-    "register": "engine.rotation.registry",
-    "resume": "running.simulation",
-    "run": "running.simulation",
     "Trajectory": "files.trajectory",
+    "WriteError": "errors",
+    "load": "scenario.reading",
+    "register": "engine.rotation.registry",
+    "resume": "running.conduct",
+    "run": "running.conduct",
 }
+_MODULES = ("laws", "schemes")  # for laws and schemes of one's own
 __all__ = [
+    "Contacts",
+    "Frame",
     "InputError",
+    "PhysicsError",
     "Result",
     "Scenario",
     "ScenarioError",
     "Simulation",
     "Trajectory",
+    "WriteError",
     "load",
     "register",
     "resume",
@@ -37,8 +64,17 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'minidem' has no attribute {name!r}")
-    from importlib import import_module
+    if name == "__version__":
+        from .machine import version
 
-    return getattr(import_module(f"minidem.{_HOMES[name]}"), name)
+        return version("minidem")
+    if name in _HOMES:
+        return getattr(import_module(f"minidem.{_HOMES[name]}"), name)
+    if name in _MODULES and find_spec(f"minidem.{name}"):
+        return import_module(f"minidem.{name}")
+    raise AttributeError(f"module 'minidem' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    modules = [name for name in _MODULES if find_spec(f"minidem.{name}")]
+    return sorted([*__all__, *modules, "__doc__", "__file__", "__name__", "__path__", "__version__"])

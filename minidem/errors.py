@@ -12,6 +12,10 @@ class WriteError(Exception):
     """Output cannot be written, for example because the disk is full; exit code 1."""
 
 
+class PhysicsError(Exception):
+    """A guard has stopped the simulation. The message says what went wrong at which step, and the remedy; exit code 3."""
+
+
 class ScenarioError(InputError):
     """All the errors of one scenario. Each entry of `errors` reads ``file: key.path: message``."""
 

@@ -19,7 +19,6 @@ from benchmarks.protocol import ROOT, Worker, WorkerError
 from benchmarks.scenes import Scene, changes, scene_of
 from benchmarks.timing import spread
 from minidem.engine.rotation.registry import SCHEMES
-from minidem.running.simulation import prepared
 from minidem.scenario.reading import parse
 
 TWO_BALLS = str(ROOT / "scenarios/two_spheres.toml")
@@ -136,7 +135,7 @@ def test_what_other_codes_are_given(tmp_path):
     scenario = minidem.load(ROOT / "scenarios/rods.toml")
     export.write(scenario, "rods.toml", tmp_path / "rods.npz")
     scene = dict(np.load(tmp_path / "rods.npz"))
-    simulation = prepared(scenario, "rods.toml")
+    simulation = minidem.Simulation(scenario)
     model = simulation.model
     radius = 0.02 * np.sqrt(3)
     np.testing.assert_allclose(scene["mass"], 3 * 2500 * 4 / 3 * np.pi * radius**3, rtol=1e-9)
@@ -155,12 +154,12 @@ def test_elastic_energy_from_positions_is_that_of_the_engine():
     """Two balls in the middle of their collision against the engine, and one pressed into a wall against Hertz' formula."""
     scenario = minidem.load(TWO_BALLS)
     scene = export.exported(scenario)
-    simulation = prepared(scenario, "two_spheres.toml")
-    while simulation.elastic == 0.0:
+    simulation = minidem.Simulation(scenario)
+    while simulation.energies["elastic"] == 0.0:
         simulation.advance(1)
     simulation.advance(20)
     places = simulation.frame().position
-    assert export.elastic_energy(scene, places) == pytest.approx(simulation.elastic, rel=1e-9)
+    assert export.elastic_energy(scene, places) == pytest.approx(simulation.energies["elastic"], rel=1e-9)
 
     wall = scene | {"wall_point": np.zeros((1, 3)), "wall_normal": np.array([[0.0, 0.0, 1.0]])}
     depth, radius = 1e-4, scene["sphere_radius"][0]
@@ -173,7 +172,7 @@ def test_contacts_are_counted_at_the_current_step():
     """Rods in flight and in contact, and a heap between walls, against a search over all pairs of spheres."""
     for text, steps in ((None, [0] + [40] * 30), (HEAP, [0, 20, 20])):
         scenario = minidem.load(ROOT / "scenarios/rods.toml") if text is None else parse(text)
-        simulation, seen = prepared(scenario, "a scene"), []
+        simulation, seen = minidem.Simulation(scenario), []
         for count in steps:
             simulation.advance(count)
             counts, world = worker.contacts(simulation), simulation._world
@@ -182,22 +181,22 @@ def test_contacts_are_counted_at_the_current_step():
                 world.bodies, world.shapes, world.walls, brute_force.modulus_of(simulation.model)
             )[0].size
             assert counts["contacts"] == expected <= counts["candidates"]
-            assert (counts["contacts"] > 0) == (simulation.elastic > 0)
+            assert (counts["contacts"] > 0) == (simulation.energies["elastic"] > 0)
         assert max(seen) > 0 and len(set(seen)) > 1
 
 
 def test_parts_of_a_step():
     """Two balls, and a heap of more than one block: every part can be timed, and the scene does not change."""
     for scenario in (minidem.load(TWO_BALLS), parse(HEAP)):
-        simulation = prepared(scenario, "a scene")
+        simulation = minidem.Simulation(scenario)
         simulation.advance(10)
-        before = simulation.frame(), simulation.elastic, int(simulation._world.lists.age[0])
+        before = simulation.frame(), simulation.energies["elastic"], int(simulation._world.lists.age[0])
         kernels = split._kernels(simulation)
         names = ["translation", "rotation", "check displacements", "contacts", "build lists", "build close lists"]
         assert list(kernels) == (names if simulation._world.lists.wanted.size == 1 else names[:-1])
         for kernel in kernels.values():
             kernel(3)
-        assert (simulation.elastic, simulation._world.lists.age[0]) == before[1:]
+        assert (simulation.energies["elastic"], simulation._world.lists.age[0]) == before[1:]
         assert np.array_equal(simulation.frame().position, before[0].position)
         assert np.array_equal(simulation.frame().velocity, before[0].velocity)
         assert kernels["check displacements"](3) == 0  # they have not moved since their lists were built

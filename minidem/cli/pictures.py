@@ -62,7 +62,7 @@ def to_see(run: Path) -> "Trajectory":
     """The trajectory of a run directory, or of the initial state of a scenario file."""
     if run.suffix == ".toml":
         chosen, text = loaded(run, None, None)
-        from ..running.simulation import initial_state
+        from ..running.conduct import initial_state
 
         return initial_state(chosen, run.name, text)
     from ..files.trajectory import Trajectory

@@ -13,7 +13,7 @@ from .options import CheckpointEvery, Json, MaxWall, Overwrite, Quiet, ScenarioF
 from .terminal import print_message, progress_bar, stop_signals
 
 if TYPE_CHECKING:
-    from ..running.simulation import Result
+    from ..running.conduct import Result
     from ..scenario.reading import Scenario
 
 
@@ -32,8 +32,8 @@ def run(
     """Run a scenario; record its trajectory and energies."""
     limit = seconds(max_wall)
     chosen, text = loaded(scenario, set_, seed)
-    from ..files.trajectory import default_directory
-    from ..running.simulation import run
+    from ..files.names import default_directory
+    from ..running.conduct import run
 
     out = out or default_directory(chosen.name)
     announce_compiling(chosen, quiet)
@@ -71,7 +71,7 @@ def resume(
     The result is bit-identical to that of an uninterrupted run.
     """
     limit = seconds(max_wall)
-    from ..running.simulation import resume
+    from ..running.conduct import resume
 
     with stop_signals() as received, progress_bar(run_dir.name, quiet) as on_progress:
         result = resume(
@@ -100,7 +100,7 @@ def check(
     Prints sizes, masses, time scales and the expected wall time.
     """
     chosen, _ = loaded(scenario, set_, seed)
-    from ..running.simulation import outlook
+    from ..running.outlook import outlook
 
     announce_compiling(chosen, quiet)
     report = outlook(chosen, scenario.name, threads)
@@ -185,7 +185,7 @@ def seconds(text: str | None) -> float:
 
 def announce_compiling(scenario: "Scenario", quiet: bool) -> None:
     """Say on stderr that kernels are about to be compiled, if they are not in the cache."""
-    from ..running.simulation import compiled_mark
+    from ..running.given import compiled_mark
 
     if not quiet and not compiled_mark(scenario).exists():
         print_message(f"compiling the kernels for {scenario.integrator.rotation} (first run only, up to half a minute) ...")

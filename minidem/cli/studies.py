@@ -42,7 +42,7 @@ def study(
 
     The values are those of any scenario keys, such as dt, integrator and seed.
     """
-    from ..files.trajectory import default_directory
+    from ..files.names import default_directory
     from ..machine import processors
     from ..study import conduct as studies
     from ..study.plan import load_study

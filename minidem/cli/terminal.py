@@ -8,7 +8,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ..running.simulation import Progress
+    from ..running.conduct import Progress
     from ..study.conduct import Progress as StudyProgress
 
 

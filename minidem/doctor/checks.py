@@ -89,7 +89,7 @@ def kernels() -> Finding:
     """Run a ball that flies, falls and turns; leapfrog and SPIRAL reproduce the closed form exactly."""
     import numpy as np
 
-    from ..running.simulation import run
+    from ..running.conduct import run
     from ..scenario.reading import parse
 
     began = time.perf_counter()

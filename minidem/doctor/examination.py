@@ -16,7 +16,10 @@ from .processes import in_a_process
 
 LIMIT = 60.0  # s that a check may take
 COMPILING = 300.0  # s, with all kernels to be compiled on a slow machine
-REQUIREMENT = re.compile(r"([\w.-]+?)\s*>=\s*([\d.]+)(?:\s*;\s*extra == ['\"]([\w.-]+)['\"])?")  # as in pyproject.toml
+# As in pyproject.toml; a build may put an upper bound first.
+REQUIREMENT = re.compile(
+    r"([\w.-]+?)\s*(?:<[\d.]+,\s*)?>=\s*([\d.]+)(?:,\s*<[\d.]+)?(?:\s*;\s*extra == ['\"]([\w.-]+)['\"])?"
+)
 
 
 def examined() -> Generator[Check, None, None]:

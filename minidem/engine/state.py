@@ -1,7 +1,7 @@
 """What the kernels work on. Component-major arrays: row c holds component c of all n bodies."""
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple, get_origin, get_type_hints
 
 import numpy as np
 
@@ -24,20 +24,46 @@ def inertia_rows(moments):
     return np.array([x, y, z, 1 / x, 1 / y, 1 / z, (y - z) / x, (z - x) / y, (x - y) / z])
 
 
+class Field(NamedTuple):
+    """What an array holds; the annotation of the arrays of `Bodies` and `Lists`."""
+
+    shape: tuple[int | str, ...]  # "n" bodies, "m" as in `Bodies`, "k" values that the rotational integrator keeps
+    unit: str  # in the notation of H5MD
+    frame: str = ""  # axes of its components
+    kept: bool = False  # a restart keeps it: the checkpoint holds it, since nothing else gives it back
+    dtype: type[np.generic] = np.float64
+
+
+def fields_of(arrays: type) -> dict[str, Field]:
+    """The descriptors of the arrays of a named tuple, by name."""
+    hints = get_type_hints(arrays, include_extras=True).items()
+    return {name: hint.__metadata__[0] for name, hint in hints if get_origin(hint) is Annotated}
+
+
 class Bodies(NamedTuple):
     """n bodies. What the rotational integrators work on has m >= n columns, see `padded`; the last m - n are at rest."""
 
-    position: np.ndarray  # (3, n) of the centre of mass, world, m, at step n
-    velocity: np.ndarray  # (3, n) world, m/s, at step n - 1/2
-    orientation: np.ndarray  # (4, m) w, x, y, z, principal axes -> world, at step n
-    spin: np.ndarray  # (k, m) what the rotational integrator keeps, k >= 3, see rotation/__init__.py
-    force: np.ndarray  # (3, n) of the contacts, world, N, at step n
-    torque: np.ndarray  # (3, m) of the contacts, principal axes, N m, at step n; zeros if no body has a swing
-    mass: np.ndarray  # (n,) kg
-    inertia: np.ndarray  # (9, m) principal moments, kg m^2, and what inertia_rows makes of them
-    reach: np.ndarray  # (n,) radius of the bounding sphere around the centre of mass, m
-    swing: np.ndarray  # (n,) largest distance of a sphere's centre from the centre of mass, m
-    shape: np.ndarray  # (n,) int64, index into Shapes
+    # centre of mass, at step n
+    position: Annotated[np.ndarray, Field((3, "n"), "m", "world", kept=True)]
+    # at step n - 1/2
+    velocity: Annotated[np.ndarray, Field((3, "n"), "m s-1", "world", kept=True)]
+    # w, x, y, z: principal axes -> world, at step n
+    orientation: Annotated[np.ndarray, Field((4, "m"), "1", kept=True)]
+    # what the rotational integrator keeps, k >= 3, see rotation/__init__.py; its unit depends on the integrator
+    spin: Annotated[np.ndarray, Field(("k", "m"), "1", kept=True)]
+    # of the contacts, at step n. Kept only to be compared with the forces of the restarted run
+    force: Annotated[np.ndarray, Field((3, "n"), "kg m s-2", "world", kept=True)]
+    # of the contacts, at step n; zeros if no body has a swing. Kept as the forces are
+    torque: Annotated[np.ndarray, Field((3, "m"), "kg m+2 s-2", "principal axes", kept=True)]
+    mass: Annotated[np.ndarray, Field(("n",), "kg")]
+    # principal moments, and what inertia_rows makes of them
+    inertia: Annotated[np.ndarray, Field((9, "m"), "kg m+2", "principal axes")]
+    # radius of the bounding sphere around the centre of mass
+    reach: Annotated[np.ndarray, Field(("n",), "m")]
+    # largest distance of a sphere's centre from the centre of mass
+    swing: Annotated[np.ndarray, Field(("n",), "m")]
+    # index into Shapes
+    shape: Annotated[np.ndarray, Field(("n",), "1", dtype=np.int64)]
 
 
 class Shapes(NamedTuple):
@@ -99,8 +125,8 @@ class Lists(NamedTuple):
     wanted: np.ndarray  # (k,) int64, the candidates that there are
     subject: np.ndarray  # (c,) uint32, the sphere whose candidate it is
     candidate: np.ndarray  # (c,) uint32, sphere; s + w for wall w
-    skin: np.ndarray  # (1,) m
-    age: np.ndarray  # (1,) int64, steps since the lists were made
+    skin: Annotated[np.ndarray, Field((1,), "m", kept=True)]  # decides, with the age, how the next lists are made
+    age: Annotated[np.ndarray, Field((1,), "1", kept=True, dtype=np.int64)]  # steps since the lists were made
     old_position: np.ndarray  # (3, n) Bodies.position when the lists were made
     old_orientation: np.ndarray  # (4, m); (4, 0) if no body has a sphere off its centre of mass
     elastic: np.ndarray  # (k,) energy of the contacts, J
@@ -148,3 +174,19 @@ class World(NamedTuple):
     lists: Lists
     close: Lists  # what a step goes through: of a single block a choice of `lists`, see neighbours.narrow, else the same
     team: Team
+
+
+# What a restart keeps of a World, by "part/array": the one list that states, checkpoints and restarts are made from. The
+# lists themselves are made anew; forces do not depend on them, to the last bit.
+KEPT = {
+    f"{part}/{name}": field
+    for part, arrays in get_type_hints(World).items()
+    if hasattr(arrays, "_fields")
+    for name, field in fields_of(arrays).items()
+    if field.kept
+}
+
+
+def kept_arrays(world):
+    """The arrays of KEPT, by name; not copies."""
+    return {name: getattr(getattr(world, name.partition("/")[0]), name.partition("/")[2]) for name in KEPT}

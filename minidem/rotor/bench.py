@@ -43,13 +43,13 @@ def integrated(case: Case, integrator: str, dt: float, end: float | None = None,
     spin[:3] = case.omega
     seen_q, seen_spin, seen_torque = np.empty_like(q), np.empty_like(spin), np.zeros_like(torque)
     torque_at = pointer(case.torque)
-    begin(dt, scheme.starts, scheme.start_times, scheme.foresee, torque_at, q, spin, torque, inertia, seen_q, seen_spin)
+    begin(dt, scheme.starts, scheme.foresee, torque_at, q, spin, torque, inertia, seen_q, seen_spin)
     stops = np.union1d(milestones, np.arange(0, steps, STEPS_PER_CALL))
     out_q, out_omega = np.empty((len(stops), *q.shape)), np.empty((len(stops), *case.inertia.shape))
     n, first = 0, 0
     for last in (*np.searchsorted(stops, np.arange(STEPS_PER_CALL, steps, STEPS_PER_CALL)), len(stops)):
         march(
-            n, stops[first:last], dt, scheme.stages, scheme.times, scheme.on_step, scheme.foresee,
+            n, stops[first:last], dt, scheme.stages, scheme.on_step, scheme.foresee,
             torque_at, q, spin, torque, inertia, seen_q, seen_spin, seen_torque, out_q[first:last], out_omega[first:last],
         )  # fmt: skip
         n, first = stops[last - 1], last

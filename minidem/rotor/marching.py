@@ -25,18 +25,18 @@ def torque_ahead(t, dt, foresee, torque_at, q, spin, last, inertia, seen_q, seen
 
 
 @kernel
-def begin(dt, starts, start_times, foresee, torque_at, q, spin, torque, inertia, seen_q, seen_spin):
+def begin(dt, starts, foresee, torque_at, q, spin, torque, inertia, seen_q, seen_spin):
     """Turn q and omega at time 0 into the values that the scheme keeps between steps."""
     torque_at(0.0, dt, q, spin, torque)
-    starts[0](q, spin, torque, inertia, 0, q.shape[1], dt)
+    starts[0].move(q, spin, torque, inertia, 0, q.shape[1], dt)
     for k in range(1, len(starts)):
-        torque_ahead(start_times[k] * dt, dt, foresee, torque_at, q, spin, torque, inertia, seen_q, seen_spin, torque)
-        starts[k](q, spin, torque, inertia, 0, q.shape[1], dt)
+        torque_ahead(starts[k].time * dt, dt, foresee, torque_at, q, spin, torque, inertia, seen_q, seen_spin, torque)
+        starts[k].move(q, spin, torque, inertia, 0, q.shape[1], dt)
 
 
 @kernel
 def march(
-    n, milestones, dt, stages, times, on_step, foresee, torque_at, q, spin, torque, inertia, seen_q, seen_spin, seen_torque,
+    n, milestones, dt, stages, on_step, foresee, torque_at, q, spin, torque, inertia, seen_q, seen_spin, seen_torque,
     out_q, out_omega,
 ):  # fmt: skip
     """Advance from step n to the last milestone. Write q and omega at each milestone to `out_q` and `out_omega`.
@@ -45,10 +45,10 @@ def march(
     """
     for k in range(milestones.size):
         while n < milestones[k]:
-            for stage in range(len(stages)):
-                t = (n + times[stage]) * dt
+            for stage in stages:
+                t = (n + stage.time) * dt
                 torque_ahead(t, dt, foresee, torque_at, q, spin, torque, inertia, seen_q, seen_spin, torque)
-                stages[stage](q, spin, torque, inertia, 0, q.shape[1], dt)
+                stage.move(q, spin, torque, inertia, 0, q.shape[1], dt)
             n += 1
         if len(stages) == 1:  # schemes with several stages know omega on step without a torque
             torque_ahead(n * dt, dt, foresee, torque_at, q, spin, torque, inertia, seen_q, seen_spin, seen_torque)

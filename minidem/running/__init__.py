@@ -1,1 +1,4 @@
-"""A model advanced in time: the simulation, its guards, and what is recorded of it."""
+"""Runs: a simulation advanced step by step, guarded, recorded, interrupted and resumed.
+
+simulation.py is what users step, conduct.py runs and resumes scenarios, recorder.py writes the run directory.
+"""

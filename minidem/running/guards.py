@@ -1,14 +1,18 @@
-"""What tells that a run can no longer be right, or never could be, and what to say then. Limits: scenario.Guard.
+"""Guards: checks that stop a run that can no longer be right, and their messages. The limits are in scenario.Guard.
 
-Overlaps and the motion of the bodies are watched by the kernels (core/watching.py), the energy and how fast bodies turn
-where the energy log has a row.
+The kernels watch overlaps and the motion of the bodies (engine/watching.py). The energy and the angle per step are checked
+at the rows of the energy log.
 """
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..engine.state import Limits
-from ..engine.watching import BEHIND_WALL, TOO_DEEP, TOO_FAR
+import numpy as np
+from numpy.typing import NDArray
+
+from ..engine.state import Limits, World
+from ..engine.watching import BEHIND_WALL, FIRST, HOW_MUCH, NOTHING, SECOND, TOO_DEEP, TOO_FAR, WHAT
 from ..errors import ScenarioError
 from ..model.building import Model
 from ..model.times import contact_time, fastest, good_step, smallest_rayleigh_time
@@ -19,12 +23,12 @@ from ..scenario.tables import Guard
 if TYPE_CHECKING:
     from .simulation import Simulation
 
-# Of the energy's parts: where these cancel, the total may deviate by many times its first value, and be right.
+# Fraction of the energy's parts: where these cancel, the total may rightly deviate by many times its first value.
 CANCELLED = 0.5
 
 
 def limits(guard: Guard | None, model: Model) -> Limits:
-    """The limits that the kernels watch."""
+    """The limits of a scenario's guard; none are checked without a guard."""
     if guard is None:
         return Limits()
     smallest = float(model.shapes.radius.min())
@@ -32,13 +36,39 @@ def limits(guard: Guard | None, model: Model) -> Limits:
     return Limits(guard.overlap, guard.overlap * smallest, travel, guard.outside, True)
 
 
+@dataclass(frozen=True)
+class Alarm:
+    """What the kernels found; see engine/watching.py."""
+
+    what: int
+    how_much: float
+    body: int
+    other: int | None  # the body that it overlaps, None for a wall
+    wall: int
+
+
+def alarm_in(world: World, numbers: NDArray[np.int64]) -> Alarm | None:
+    """The alarm that the kernels raised. `numbers` (n,) are the numbers in the scenario of the engine's bodies."""
+    raised = [row for row in world.team.alarm if row[WHAT] != NOTHING]
+    if not raised:
+        return None
+    what, first, second = (int(raised[0][k]) for k in (WHAT, FIRST, SECOND))
+    columns, wall = [first], 0
+    if what == TOO_DEEP:
+        owner = world.spheres.owner
+        wall = second - owner.size
+        columns = [int(owner[sphere]) for sphere in (first, second) if sphere < owner.size]
+    bodies = [int(numbers[column]) for column in columns]
+    return Alarm(what, float(raised[0][HOW_MUCH]), bodies[0], bodies[1] if len(bodies) > 1 else None, wall)
+
+
 def can_touch(model: Model) -> bool:
-    """Whether there is anything that a body could touch."""
+    """Whether there is another body or a wall to touch."""
     return len(model.species) > 1 or model.walls.material.size > 0
 
 
 def check_time_step(scenario: Scenario, model: Model, source: str) -> list[str]:
-    """Warnings; an error for a step that no contact would be followed with."""
+    """Warnings about the time step; ScenarioError for one that would not resolve contacts at all."""
     guard, dt = scenario.guard, model.dt
     if not can_touch(model):
         return []
@@ -47,9 +77,7 @@ def check_time_step(scenario: Scenario, model: Model, source: str) -> list[str]:
     if dt > guard.contact * shortest:
         times = f"{dt / shortest:.3g}" if shortest > 0 else "any number of"
         fault = f"{dt:.3g} s is {times} times the shortest contact (guard.contact = {guard.contact:g})"
-        remedy = (
-            f"take {good_step(scenario, model, speed):.2g} s or less, or set guard.contact = false to run it all the same"
-        )
+        remedy = f"take {good_step(scenario, model, speed):.2g} s or less, or set guard.contact = false to run anyway"
         raise ScenarioError([f"{source}: time.dt: {fault}; {remedy}"])
     if dt > guard.rayleigh * rayleigh:
         fault = (
@@ -61,6 +89,7 @@ def check_time_step(scenario: Scenario, model: Model, source: str) -> list[str]:
 
 
 def advice(simulation: "Simulation", scenario: Scenario) -> str:
+    """What to change when a guard stops the run."""
     dt, good = simulation.model.dt, good_step(scenario, simulation.model, simulation.initial_speed)
     if dt > good:
         return f"the time step of {dt:.3g} s is probably too long: take time.dt = {good:.2g}"
@@ -68,7 +97,7 @@ def advice(simulation: "Simulation", scenario: Scenario) -> str:
 
 
 def bad_motion(simulation: "Simulation", scenario: Scenario) -> str:
-    """What the kernels raised an alarm about; empty if nothing."""
+    """The message about an alarm of the kernels; empty if there is none."""
     alarm, guard, model = simulation.alarm, scenario.guard, simulation.model
     if alarm is None:
         return ""
@@ -82,13 +111,13 @@ def bad_motion(simulation: "Simulation", scenario: Scenario) -> str:
     elif alarm.what == BEHIND_WALL:
         fault = f"{who} is behind a wall (guard.outside)"
     else:
-        fault = f"{who} is no longer at a place that is a number"
+        fault = f"{who} has a position that is not a number"
     return f"{fault} at step {simulation.step}; {advice(simulation, scenario)}"
 
 
 def bad_observables(simulation: "Simulation", scenario: Scenario, total: float, parts: float) -> str:
-    """What is wrong with the energy, or with how fast bodies turn; empty if nothing. `parts` is the largest sum of the sizes
-    of the energy's parts so far."""
+    """The message about a wrong energy (`total`, J) or a too large angle per step; empty if all is well. `parts` is the
+    largest sum so far of the magnitudes of the energy's parts, J."""
     guard, model, initial = scenario.guard, simulation.model, simulation.initial_energy
     speed, body = simulation.fastest_spin
     off, angle = abs(total - initial), model.dt * speed
@@ -105,5 +134,5 @@ def bad_observables(simulation: "Simulation", scenario: Scenario, total: float, 
 
 
 def name(model: Model, body: int) -> str:
-    """As trajectories count the bodies."""
+    """A body with its clump, for messages."""
     return f"body {body} ({model.clumps[model.species[body]].name})"

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,32 +11,45 @@ from .. import quaternions
 from ..engine.state import Bodies
 
 Array = NDArray[np.float64]
-CHUNK = 4096  # bodies at a time: what is computed for them stays in the processor's cache
+CHUNK = 4096  # bodies at a time: intermediate results stay in the processor's cache
 
 
-def conserved_sums(
-    bodies: Bodies, motion: Callable[[slice], Sequence[Array]], gravity: Sequence[float]
-) -> tuple[Array, float, int]:
-    """Translational and rotational kinetic energy, gravity's potential (J), momentum (kg m/s) and angular momentum about the
-    origin (J s), in world axes: (9,); and of the body that turns fastest its speed (rad/s) and its column. `motion` gives
-    the on-step velocity, orientation and spin of some bodies."""
-    sums, n = np.zeros(9), bodies.mass.size
+class Sums(NamedTuple):
+    """Sums over all bodies, in world axes, and the body that spins fastest."""
+
+    kinetic_translational: float  # J
+    kinetic_rotational: float  # J
+    gravity: float  # potential energy, J
+    momentum: Array  # (3,) kg m/s
+    angular_momentum: Array  # (3,) about the origin, J s
+    fastest_spin: float  # largest angular speed of any body, rad/s
+    fastest_column: int  # column of that body
+
+
+def conserved_sums(bodies: Bodies, motion: Callable[[slice], Sequence[Array]], gravity: Sequence[float]) -> Sums:
+    """The sums over all bodies. `motion` gives the on-step velocity (3, k), orientation (4, k) and angular velocity (3, k)
+    in principal axes of the bodies of a slice."""
+    n = bodies.mass.size
+    translational = rotational = potential = 0.0
+    momentum, angular_momentum = np.zeros(3), np.zeros(3)
     fastest, whose = -1.0, 0
-    with np.errstate(all="ignore"):  # of a run that blew up
+    with np.errstate(all="ignore"):  # the run may have blown up
         for begin in range(0, n, CHUNK):
             some = slice(begin, min(begin + CHUNK, n))
             m, x = bodies.mass[some], bodies.position[:, some]
             v, q, w = motion(some)
-            momentum, spin = m * v, bodies.inertia[:3, some] * w
+            p, spin = m * v, bodies.inertia[:3, some] * w
             own = quaternions.rotated(q.T, spin.T)
-            sums[0] += 0.5 * np.sum(momentum * v)
-            sums[1] += 0.5 * np.sum(spin * w)
-            sums[2] -= np.dot(gravity, np.sum(m * x, axis=1))
-            sums[3:6] += np.sum(momentum, axis=1)
-            xp = np.einsum("ab,cb->ac", x, momentum)  # its antisymmetric part holds the sum of x x p
-            sums[6:] += (xp - xp.T)[[1, 2, 0], [2, 0, 1]] + np.einsum("bc->c", own)
+            translational += 0.5 * np.sum(p * v)
+            rotational += 0.5 * np.sum(spin * w)
+            potential -= np.dot(gravity, np.sum(m * x, axis=1))
+            momentum += np.sum(p, axis=1)
+            xp = np.einsum("ab,cb->ac", x, p)  # its antisymmetric part holds the sum of x x p
+            angular_momentum += (xp - xp.T)[[1, 2, 0], [2, 0, 1]] + np.einsum("bc->c", own)
             squared = np.einsum("cb,cb->b", w[:, : m.size], w[:, : m.size])
             column = int(squared.argmax())
             if squared[column] > fastest:
                 fastest, whose = float(squared[column]), begin + column
-    return sums, math.sqrt(max(fastest, 0.0)), whose
+    spin_rate = math.sqrt(max(fastest, 0.0))
+    energies = float(translational), float(rotational), float(potential)
+    return Sums(*energies, momentum, angular_momentum, spin_rate, whose)

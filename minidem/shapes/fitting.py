@@ -1,10 +1,10 @@
-"""A clump of spheres for a closed mesh.
+"""A clump of spheres fitted to a closed mesh.
 
-Inscribed spheres first: each voxel inside the mesh is the centre of a candidate whose radius is its distance from the
-surface (the Euclidean distance map, as in the Euclidean 3D method of CLUMP, Angelidakis et al., SoftwareX 15, 100735, 2021).
-Where that method takes the largest distance left, this one takes the sphere that covers most of what is still uncovered; the
-last fifth of the spheres goes where the clump is farthest from the mesh, so that thin parts are there too. Inscribed spheres
-alone leave out the corners, so in the end all radii grow by the same length until the union has the mesh's volume.
+Candidates are inscribed spheres: each voxel inside the mesh is a centre, its distance from the surface the radius (the
+Euclidean distance map, as in the Euclidean 3D method of CLUMP, Angelidakis et al., SoftwareX 15, 100735, 2021). Where that
+method picks the largest remaining distance, this one picks the sphere that covers most of the uncovered volume. The last
+fifth of the spheres is placed where the clump is farthest from the mesh, to represent thin parts. Inscribed spheres do not
+reach the corners, so finally all radii grow by the same length until the union has the mesh's volume.
 """
 
 from dataclasses import dataclass
@@ -21,15 +21,17 @@ from .mesh_files import read_mesh
 from .union import union_moments
 
 Array = NDArray[np.float64]
-VOXELS = 120_000  # inside the mesh, about
-FOR_DETAILS = 0.2  # part of the spheres
+VOXELS = 120_000  # approximate number inside the mesh
+FOR_DETAILS = 0.2  # fraction of the spheres for thin parts
 
 
 @dataclass(frozen=True)
 class Fit:
+    """A fitted clump and its errors."""
+
     spheres: Array  # (n, 4) x, y, z, radius, m
-    growth: float  # m, by which the radii grew beyond the inscribed spheres
-    uncovered: float  # part of the volume that the inscribed spheres leave out
+    growth: float  # m, of the radii beyond those of the inscribed spheres
+    uncovered: float  # fraction of the volume that the inscribed spheres do not cover
     volume_error: float  # relative
     centre_error: float  # distance of the centres, in cube roots of the mesh's volume
     inertia_error: float  # largest relative error of a principal moment
@@ -38,8 +40,10 @@ class Fit:
 
 
 def fit_clump(mesh: Mesh, spheres: int = 100, min_radius: float = 0.0, target_error: float = 0.0) -> Fit:
-    """At most `spheres` spheres, none smaller than `min_radius` (m); fewer, if the inscribed spheres leave out no more than
-    the part `target_error` of the volume."""
+    """A clump of at most `spheres` spheres, none smaller than `min_radius` (m).
+
+    Fewer spheres are used if the inscribed ones leave at most the fraction `target_error` of the volume uncovered.
+    """
     from scipy.optimize import brentq
 
     from .covering import greedy_cover
@@ -80,7 +84,7 @@ def fit_clump(mesh: Mesh, spheres: int = 100, min_radius: float = 0.0, target_er
 
 
 def gaps(spheres: Array, points: Array) -> Array:
-    """(n,) distance of points from the union of spheres, m; negative inside, and not exact there."""
+    """Distances (n,) of points (n, 3) from a union of spheres (s, 4), m; negative inside, where they are bounds."""
     nearest = np.full(len(points), np.inf)
     for x, y, z, radius in spheres:
         nearest = np.minimum(nearest, np.linalg.norm(points - (x, y, z), axis=1) - radius)
@@ -88,7 +92,7 @@ def gaps(spheres: Array, points: Array) -> Array:
 
 
 def with_details(fitted: Array, candidates: Array, count: int) -> Array:
-    """`count` more spheres: each the largest candidate that holds the point farthest from the union."""
+    """`fitted` and `count` more spheres: each the largest candidate that holds the point farthest from the union."""
     gap = gaps(fitted, candidates[:, :3])
     for _ in range(count):
         worst = candidates[np.argmax(gap), :3]
@@ -100,12 +104,12 @@ def with_details(fitted: Array, candidates: Array, count: int) -> Array:
 
 
 def principal_moments(second: Array) -> Array:
-    """(3,) of a solid of density 1 with these second moments, m^5."""
+    """Principal moments of inertia (3,) of a solid of density 1 with these second moments (3, 3), m^5."""
     return np.linalg.eigvalsh(np.trace(second) * np.eye(3) - second)
 
 
 def voxelised(mesh: Mesh, edge: float) -> tuple[NDArray[np.bool_], Array, float]:
-    """Which points of a grid lie inside, the grid's first point (m) and its spacing (m)."""
+    """Which points of a grid of spacing `edge` (m) lie inside (nx, ny, nz), its first point (3,), m, and its spacing, m."""
     import pyvista
     from vtkmodules.vtkImagingStencil import vtkImageStencilToImage, vtkPolyDataToImageStencil
 
@@ -123,18 +127,20 @@ def voxelised(mesh: Mesh, edge: float) -> tuple[NDArray[np.bool_], Array, float]
     image.SetOutputScalarTypeToUnsignedChar()
     image.Update()
     wrapped: Any = pyvista.wrap(image.GetOutput())
-    return wrapped.point_data.active_scalars.reshape(size, order="F").astype(bool), low, edge
+    values = np.asarray(wrapped.point_data.active_scalars)
+    return values.reshape(size, order="F").astype(bool), low, edge
 
 
 def distance_from(mesh: Mesh, points: Array) -> Array:
-    """(n,) distance of points from the surface, m."""
+    """Distances (n,) of points (n, 3) from the surface, m."""
     import pyvista
 
-    return np.abs(np.asarray(pyvista.PolyData(points).compute_implicit_distance(mesh.polydata())["implicit_distance"]))
+    measured: Any = pyvista.PolyData(points).compute_implicit_distance(mesh.polydata())
+    return np.asarray(np.abs(measured["implicit_distance"]))
 
 
 def csv_text(fit: Fit, mesh: Mesh, source: str) -> str:
-    """The spheres as a file that a scenario reads, with what the fit is worth, and the mesh's own moments, in its head."""
+    """The text of a sphere file, with the errors of the fit and the moments of the mesh in its head."""
     volume, centre, second = mesh.moments()
     xx, yy, zz, xy, xz, yz = second[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]]
     head = [

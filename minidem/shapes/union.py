@@ -68,12 +68,12 @@ class Caps(NamedTuple):
 
     def taken(self, which: NDArray[np.int64] | NDArray[np.bool_]) -> "Caps":
         """A subset of the caps."""
-        return Caps(*(rows[..., which] for rows in self))
+        return Caps._make(rows[..., which] for rows in self)
 
 
 def dot(a: Array, b: Array) -> Array:
     """Scalar products of vectors (3, ...)."""
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+    return np.asarray(a[0] * b[0] + a[1] * b[1] + a[2] * b[2])
 
 
 def cross(a: Array, b: Array) -> Array:
@@ -94,7 +94,7 @@ def triangle_solid_angle(a: Array, b: Array, c: Array) -> Array:
 def overlapping(spheres: Array, some: Index) -> NDArray[np.bool_]:
     """(k, n) whether each of `some` (k,) of the spheres (4, n) overlaps each of the others."""
     a, r, s = spheres[:3, None] - spheres[:3, some, None], spheres[3, some, None], spheres[3]
-    found = np.sqrt(dot(a, a)) < r + s - CONTACT * np.minimum(r, s)
+    found: NDArray[np.bool_] = np.sqrt(dot(a, a)) < r + s - CONTACT * np.minimum(r, s)
     found[np.arange(some.size), some] = False
     return found
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError, WriteError
+from ..files.manifest import now
 from ..scenario.reading import Scenario
 from .plan import Cell, changed
 from .records import Record
@@ -31,8 +32,7 @@ class Job:
 def run_cell(job: Job, cell: Cell) -> Record:
     """Its record, whatever happens to the run; WriteError if that cannot be kept."""
     from ..model.times import smallest_rayleigh_time
-    from ..running.recorder import now
-    from ..running.simulation import run
+    from ..running.conduct import run
     from ..scenario.reading import parse
 
     record: Record = {"cell": cell.number, "status": "failed", "reason": "", "host": platform.node()}
@@ -64,12 +64,13 @@ def run_cell(job: Job, cell: Cell) -> Record:
 
 def load_kernels(scenario: Scenario, source: str) -> None:
     """One after the other where a process runs several cells at once, as Dask workers with several threads do."""
-    from ..running.simulation import compiled_mark, prepared
+    from ..running.given import compiled_mark
+    from ..running.simulation import Simulation
 
     kernels = str(compiled_mark(scenario))
     with LOADING:
         if kernels not in LOADED and threading.current_thread() is not threading.main_thread():
-            prepared(scenario, source, 1)
+            Simulation(scenario, threads=1, source=source)
             LOADED.add(kernels)
 
 

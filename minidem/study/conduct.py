@@ -2,13 +2,13 @@
 
 import time
 from collections.abc import Callable, Generator, Iterable
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ..errors import InputError
+from ..errors import InputError, PhysicsError
 from ..machine import processors
 from .cells import Job, bundles_of
 from .executors import Event, on_dask, on_processes
@@ -135,22 +135,23 @@ def part_of(cells: list[Cell], work: dict[int, float], part: tuple[int, int] | N
 
 def estimate(study: Study, cells: list[Cell], workers: int) -> dict[str, Any]:
     """How long the cells would take, from a few steps of each kind; cells that differ in the seed alone are of one kind."""
-    from ..running.simulation import prepared
+    from ..running.simulation import Simulation
 
     kinds: dict[str, tuple[float, float]] = {}  # us a step, s of set-up
     rows = []
     for cell in cells:
         if cell.kind not in kinds:
             scenario = study.scenario(cell)
-            prepared(scenario, study.source, 1)  # compiles
+            Simulation(scenario, threads=1, source=study.source)  # compiles
             began = time.perf_counter()
-            simulation = prepared(scenario, study.source, 1)
+            simulation = Simulation(scenario, threads=1, source=study.source)
             set_up = time.perf_counter() - began
             steps, took = 1, 0.0
             while took < TRIAL and steps < 10**9:
                 steps *= 2
                 began = time.perf_counter()
-                simulation.advance(steps)
+                with suppress(PhysicsError):  # steps that a guard stops are timed, too
+                    simulation.advance(steps)
                 took = time.perf_counter() - began
             rows_s = 1e-3 * scenario.output.energies / 4  # of the energy log
             kinds[cell.kind] = 1e6 * took / steps, set_up + rows_s

@@ -10,12 +10,12 @@ import io
 import json
 import os
 import shutil
-import uuid
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from ..errors import InputError, WriteError
+from ..files.whole import is_leftover, write_whole
 from .plan import Cell, Study, difference
 
 Record = dict[str, Any]
@@ -48,7 +48,7 @@ def prepare_directory(directory: Path, study: Study, overwrite: bool = False) ->
     try:
         directory.mkdir(parents=True, exist_ok=True)
         found = sorted(path.name for path in directory.iterdir())
-        other = [name for name in found if name not in FILES and not name.endswith(".new")]
+        other = [name for name in found if name not in FILES and not is_leftover(name)]
         if other and "study.json" not in found:
             raise InputError(f"{directory}: holds other files ({', '.join(other[:3])}); give an empty directory with --out")
         if found and overwrite:
@@ -195,13 +195,3 @@ def write_tables(directory: Path, axes: Iterable[str], cells: Iterable[Cell], re
 
 def written(value: Any) -> Any:
     return "" if value is None else repr(value) if isinstance(value, float) else value
-
-
-def write_whole(path: Path, text: str) -> None:
-    """All of it or nothing, also where several processes do the same."""
-    new = path.with_name(f"{path.name}.{uuid.uuid4().hex}.new")
-    try:
-        new.write_bytes(text.encode())
-        os.replace(new, path)
-    finally:
-        new.unlink(missing_ok=True)

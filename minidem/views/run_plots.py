@@ -12,7 +12,8 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from ..errors import InputError
-from ..files.trajectory import Trajectory, manifest_of
+from ..files.manifest import manifest_of
+from ..files.trajectory import Trajectory
 from ..scenario.reading import read_text
 from .colours import BLACK, BLUE, GREEN, PURPLE, VERMILION
 from .figures import DEVIATION, Plot, new_figure, styles_of

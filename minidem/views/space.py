@@ -38,8 +38,9 @@ class Space(NamedTuple):
 
     @property
     def size(self) -> float:
-        """Length of the diagonal, m."""
-        return float(np.linalg.norm(self.high - self.low))
+        """Length of the diagonal, m; not finite if the run blew up."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return float(np.linalg.norm(self.high - self.low))
 
 
 def shown_space(trajectory: Trajectory, frames: Sequence[Frame]) -> Space:

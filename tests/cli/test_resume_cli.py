@@ -45,7 +45,7 @@ def test_changed_scenario_is_refused_with_the_difference(stopped, minidem_comman
     before = {path: path.read_bytes() for path in stopped.iterdir()}
     outcome = minidem_command("resume", "run", "--force")
     assert outcome.code == 2 and outcome.stdout == ""
-    assert "run: the run cannot go on from step 0:\n  resolved.toml:" in outcome.stderr
+    assert "run: the run cannot be resumed from step 0:\n  resolved.toml:" in outcome.stderr
     assert "-density = 2500.0" in outcome.stderr and "+density = 2600.0" in outcome.stderr
     assert {path: path.read_bytes() for path in stopped.iterdir()} == before
 
@@ -72,7 +72,7 @@ def test_full_disk(minidem_command, directory):
     options = [*changes, "--checkpoint-every", 0.2, "--quiet"]
     outcome = in_a_shell(directory, "run", "box.toml", *options, "--out", "run", preexec_fn=limit_file_size)
     assert outcome.code == 1 and outcome.stdout == ""
-    go_on = "when that is mended, go on with: minidem resume run"
+    go_on = "fix this, then continue with: minidem resume run"
     assert outcome.stderr == f"run: cannot be written to (File too large); {go_on}\n"
     assert json.loads((directory / "run/manifest.json").read_text())["status"] == "failed"
     assert minidem_command("resume", "run", "--quiet").code == 0
@@ -96,6 +96,6 @@ def test_full_disk_while_resuming(stopped, directory, minidem_command):
     size = len(before) // 2
     limit = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))}
     outcome = in_a_shell(directory, "resume", "run", **limit)
-    assert outcome.code == 1 and "go on with: minidem resume run" in outcome.stderr and "Traceback" not in outcome.stderr
+    assert outcome.code == 1 and "continue with: minidem resume run" in outcome.stderr and "Traceback" not in outcome.stderr
     assert (stopped / "trajectory.h5").read_bytes() == before and not (stopped / "trajectory.damaged.h5").exists()
     assert minidem_command("resume", "run", "--quiet").code == 0

@@ -1,4 +1,4 @@
-"""`minidem doctor` where things are broken, as really as a test can break them."""
+"""`minidem doctor` in broken installations."""
 
 import fcntl
 import os
@@ -27,7 +27,7 @@ NO_LIBRARY = 'raise ImportError("libno.so.7: cannot open shared object file")\n'
 
 @pytest.fixture
 def scratch(tmp_path):
-    """For temporary files: nothing may stay there."""
+    """Folder for temporary files: nothing may be left there."""
     folder = tmp_path / "scratch"
     folder.mkdir()
     yield folder
@@ -67,7 +67,7 @@ def test_all_is_well_even_without_a_home(directory, scratch):
 
 
 def test_much_is_broken(tmp_path, scratch):
-    """No numba, VTK told to draw with a library that is not there, no ffmpeg, and a directory that cannot be written to."""
+    """No numba, a missing library for VTK, no ffmpeg, and a directory that is not writable."""
     broken = {
         "PYTHONPATH": os.pathsep.join(
             [str(stub(tmp_path / "stubs", "numba", NO_LIBRARY)), os.environ.get("PYTHONPATH", "")]
@@ -89,7 +89,7 @@ def test_much_is_broken(tmp_path, scratch):
     crashed = (
         lines["rendering"].startswith("failed ") and "unset VTK_DEFAULT_OPENGL_WINDOW, or install" in lines["rendering"]
     )
-    assert crashed or "vtkOSOpenGLRenderWindow" in lines["rendering"]  # where there is OSMesa
+    assert crashed or "vtkOSOpenGLRenderWindow" in lines["rendering"]  # OSMesa is installed
     assert lines["films"].startswith("warning ") and "GIF" in lines["films"]
     assert lines["disk"].startswith("warning ") and "/proc cannot be written to" in lines["disk"]
     assert lines["HDF5"].startswith("ok ")  # in the temporary directory
@@ -119,7 +119,7 @@ def test_stopped_it_leaves_nothing(tmp_path, scratch, number):
 
 
 def test_packages(monkeypatch, tmp_path):
-    assert found_by("package", "pillow", "10", None).status == "ok"  # whose module has another name
+    assert found_by("package", "pillow", "10", None).status == "ok"  # its module has another name
     old = found_by("package", "numpy", "99.1", None)
     assert old.status == "failed" and "99.1 or newer" in old.found and old.remedy == "pip install --upgrade 'numpy>=99.1'"
     missing = found_by("package", "no-such-thing", "1.0", None)
@@ -144,6 +144,7 @@ def test_every_requirement_is_understood():
     extras = [f"{text}; extra == '{extra}'" for extra, texts in project["optional-dependencies"].items() for text in texts]
     understood = [REQUIREMENT.fullmatch(text) for text in [*project["dependencies"], *extras]]
     assert all(understood)
+    assert REQUIREMENT.fullmatch("numba<0.69,>=0.61").groups() == ("numba", "0.61", None)
     assert [match[3] for match in understood if match[1] == "gsd"] == ["test", "export"]
     assert {name for name, _, _ in requirements()} >= {"numpy", "numba", "h5py"}
 
@@ -165,7 +166,7 @@ def test_libraries_that_crash(monkeypatch, tmp_path, text, says):
 
 
 def test_library_that_hangs(monkeypatch, tmp_path):
-    """It and what it started are ended; left alone, it would give another answer."""
+    """It is killed with the processes that it started; otherwise it would give another answer."""
     sleeper = "import subprocess, sys\nsleeper = subprocess.Popen(['sleep', '20'])\n"
     wait = f"open({str(tmp_path / 'pid')!r}, 'w').write(str(sleeper.pid))\nsleeper.wait()\n"
     monkeypatch.syspath_prepend(stub(tmp_path / "stubs", "h5py", sleeper + wait))
@@ -173,7 +174,7 @@ def test_library_that_hangs(monkeypatch, tmp_path):
     assert finding == Finding("failed", "no answer within 2 s", "a remedy")
     stat = Path("/proc") / (tmp_path / "pid").read_text() / "stat"
     begun = time.monotonic()
-    while stat.exists() and stat.read_text().split()[2] != "Z":  # dead, if not yet buried
+    while stat.exists() and stat.read_text().split()[2] != "Z":  # a zombie is dead
         assert time.monotonic() - begun < 15, "it is still there"
         time.sleep(0.05)
 
@@ -211,7 +212,7 @@ def test_wrong_numbers_are_noticed(monkeypatch):
 
 
 def test_hdf5_without_locks(tmp_path, monkeypatch):
-    """Another process has the file locked: to HDF5 the same as a file system that has no locks."""
+    """Another process has locked the file: HDF5 reports the same for a file system without locks."""
     with open(tmp_path / "numbers.h5", "w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         finding = found_by("hdf5", str(tmp_path))
@@ -236,7 +237,7 @@ def test_hdf5_on_a_full_disk(tmp_path):
 
 
 def test_no_library_to_draw_with(monkeypatch):
-    """The libraries of the system cannot be taken away here: they are only not found."""
+    """The libraries are only hidden from the search."""
     for name in ("DISPLAY", "WAYLAND_DISPLAY"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(plotter.ctypes.util, "find_library", lambda name: None)
@@ -250,7 +251,7 @@ def test_no_library_to_draw_with(monkeypatch):
 
 
 def test_blank_picture(monkeypatch):
-    monkeypatch.setattr(colours, "ORANGE", "#000000")  # a sphere without a hue is as good as none
+    monkeypatch.setattr(colours, "ORANGE", "#000000")  # a black sphere looks like no sphere
     finding = checks.rendering()
     assert finding.status == "failed" and "blank" in finding.found and finding.remedy == checks.drawing_advice()
 

@@ -23,6 +23,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
+from texts import ROD as LONG_ROD
+from texts import scenario_text
 
 from minidem.engine.contact import hertz
 from minidem.engine.contact.registry import LAWS
@@ -276,50 +278,30 @@ def test_forces_of_many_contacts_do_not_depend_on_the_skin(seed):
 
 # --- collisions ---------------------------------------------------------------------------------------------
 
-COLLISION = """
-[time]
-dt = {dt}
-end = 0.02
-[integrator]
-rotation = "{rotation}"
-[material.plastic]
-young = 1e8
-poisson = 0.1
-density = 2500.0
-[clump.rod]
-spheres = [[-0.04, -0.04, -0.04, 0.0346], [0.0, 0.0, 0.0, 0.0346], [0.04, 0.04, 0.04, 0.0346]]
-material = "plastic"
-[clump.hook]
-spheres = [[0.0, 0.0, 0.0, 0.02], [0.03, 0.0, 0.0, 0.02], [0.06, 0.01, 0.0, 0.02], [0.06, 0.04, 0.01, 0.015]]
-material = "plastic"
-[[body]]
-clump = "rod"
-position = [0.0, 0.0, 0.0]
-velocity = [2.0, 0.3, 0.0]
-angular_velocity = [3.0, -10.0, 20.0]
-[[body]]
-clump = "{other}"
-position = [0.13, 0.06, 0.05]
-orientation = [0.5, 0.5, -0.1, 0.3]
-velocity = [-8.0, 0.0, 0.4]
-angular_velocity = [0.0, 5.0, 8.0]
-"""
+CLUMPS = {
+    "rod": LONG_ROD,
+    "hook": [[0, 0, 0, 0.02], [0.03, 0, 0, 0.02], [0.06, 0.01, 0, 0.02], [0.06, 0.04, 0.01, 0.015]],
+}
 
 
 def collide(rotation, dt, other="rod"):
     """Momentum and angular momentum (rows, 3) during and after an off-centre collision, with their scales."""
-    model = build_model(parse(COLLISION.format(rotation=rotation, dt=dt, other=other)))
-    simulation = Simulation(model, rotation)
+    first = dict(clump="rod", position=[0, 0, 0], velocity=[2.0, 0.3, 0], angular_velocity=[3, -10, 20])
+    second = dict(clump=other, position=[0.13, 0.06, 0.05], velocity=[-8.0, 0, 0.4], angular_velocity=[0, 5, 8])
+    bodies = [first, second | dict(orientation=[0.5, 0.5, -0.1, 0.3])]
+    plastic = {"plastic": (1e8, 0.1, 2500.0)}
+    model = build_model(parse(scenario_text(plastic, CLUMPS, bodies, dt=dt, end=0.02)))
+    simulation = Simulation.from_model(model, rotation)
     before, deepest, log = simulation.frame(), 0.0, [simulation.observables()]
     chunk = round(2e-4 / dt)
     for _ in range(model.steps // chunk):
         simulation.advance(chunk)
         log.append(simulation.observables())
-        deepest = max(deepest, simulation.elastic)
+        deepest = max(deepest, simulation.energies["elastic"])
     after = simulation.frame()
     energy = log[0]["total"]
     assert deepest > 0.05 * energy  # they did collide
-    assert simulation.elastic == 0.0  # and parted
+    assert simulation.energies["elastic"] == 0.0  # and parted
     assert np.abs(after.velocity - before.velocity).max() > 1.0
     assert np.abs(after.angular_velocity - before.angular_velocity).max() > 10.0
     assert log[-1]["total"] == pytest.approx(energy, rel=0.01)

@@ -23,6 +23,7 @@ from brute_force import (
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
+from texts import scenario_text
 
 from minidem.engine.compile.kernels import kernel
 from minidem.engine.search.lists import STEPS_PER_LIST, next_skin
@@ -299,46 +300,23 @@ def test_lists_that_die_young_are_made_with_a_larger_skin():
 
 # --- results do not depend on the lists ---------------------------------------------------------------------
 
-CROWD = """
-seed = 3
-[time]
-dt = 1e-4
-end = 1.0
-[domain]
-box = [0.5, 0.5, 0.5]
-material = "soft"
-gravity = [0.0, 0.0, -9.81]
-[material.soft]
-young = 1e7
-poisson = 0.3
-density = 1000.0
-[clump.rod]
-spheres = [[-0.03, -0.03, -0.03, 0.03], [0.0, 0.0, 0.0, 0.03], [0.03, 0.03, 0.03, 0.03]]
-material = "soft"
-[clump.bead]
-spheres = [[0.0, 0.0, 0.0, 0.01]]
-material = "soft"
-[[place]]
-clump = "rod"
-count = 25
-speed = 3.0
-spin = 30.0
-[[place]]
-clump = "bead"
-count = 15
-speed = 3.0
-[[wall]]
-point = [0.0, 0.0, 0.0]
-normal = [1.0, 1.0, 1.0]
-material = "soft"
-"""
 CHUNKS, CHUNK = 40, 25  # steps
+
+
+def crowd_of(rods, beads):
+    """A model of rods and beads on the move in a box."""
+    clumps = {"rod": [[-0.03, -0.03, -0.03, 0.03], [0, 0, 0, 0.03], [0.03, 0.03, 0.03, 0.03]], "bead": [[0, 0, 0, 0.01]]}
+    place = [dict(clump="rod", count=rods, speed=3.0, spin=30.0), dict(clump="bead", count=beads, speed=3.0)]
+    # The tilted wall only touches the corner at the origin, so that it is on the lists of some bodies and hit by few.
+    tables = {"walls": [dict(point=[0, 0, 0], normal=[1, 1, 1])], "domain": {"box": [0.5] * 3, "gravity": [0, 0, -9.81]}}
+    return build_model(
+        parse(scenario_text({"soft": (1e7, 0.3, 1000.0)}, clumps, place=place, dt=1e-4, end=1, seed=3, **tables))
+    )
 
 
 @pytest.fixture(scope="module")
 def crowd():
-    # The tilted wall only touches the corner at the origin, so that it is on the lists of some bodies and hit by few.
-    return build_model(parse(CROWD))
+    return crowd_of(rods=25, beads=15)
 
 
 def trajectory(model, skin, renew=None, every_step=False):
@@ -398,7 +376,7 @@ def test_splitting_the_steps_changes_nothing(crowd):
 @pytest.fixture(scope="module")
 def gas():
     """So thin that for much of the time nothing touches."""
-    return build_model(parse(CROWD.replace("count = 25", "count = 3").replace("count = 15", "count = 4")))
+    return crowd_of(rods=3, beads=4)
 
 
 def test_close_lists_change_nothing(gas):

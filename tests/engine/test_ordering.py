@@ -7,7 +7,7 @@ import pytest
 
 from minidem.engine.search.ordering import _spread, reorder, spatial_order
 from minidem.engine.state import BLOCK
-from minidem.running.simulation import Pace, sensible_threads
+from minidem.running.wall_clock import Pace, sensible_threads
 
 
 def test_bits_are_spread_to_every_third_place():

@@ -20,6 +20,7 @@ from brute_force import (
     state_of,
     walls_of,
 )
+from texts import scenario_text
 
 from minidem.engine.state import BLOCK
 from minidem.engine.world import make_room
@@ -28,49 +29,22 @@ from minidem.running import simulation as engine
 from minidem.running.simulation import Simulation
 from minidem.scenario.reading import parse
 
-HEAD = """
-seed = 4
-[time]
-dt = "0.1 rayleigh"
-end = 0.1
-[domain]
-box = [0.12, 0.10, 0.11]
-gravity = [0.0, 1.0, -9.81]
-material = "soft"
-[material.soft]
-young = 5e6
-poisson = 0.3
-density = 2500.0
-[material.hard]
-young = 5e7
-poisson = 0.2
-density = 1000.0
-[clump.ball]
-spheres = [[0.0, 0.0, 0.0, 0.005]]
-material = "soft"
-[clump.grain]
-spheres = [[0.0, 0.0, 0.0, 0.003]]
-material = "hard"
-[clump.rod]
-spheres = [[-0.005, 0.0, 0.0, 0.004], [0.0, 0.0, 0.0, 0.004], [0.005, 0.0, 0.0, 0.004]]
-material = "soft"
-[clump.hook]
-spheres = [[0.0, 0.0, 0.0, 0.004], [0.006, 0.0, 0.0, 0.003], [0.006, 0.005, 0.001, 0.002]]
-material = "hard"
-"""
-WALLS = """
-[[wall]]
-point = [0.01, 0.0, 0.01]
-normal = [1.0, 0.3, 1.0]
-material = "hard"
-[[wall]]
-point = [0.12, 0.09, 0.0]
-normal = [-0.1, -1.0, 0.2]
-material = "soft"
-"""
+MATERIALS = {"soft": (5e6, 0.3, 2500.0), "hard": (5e7, 0.2, 1000.0)}
+HOOK = [[0, 0, 0, 0.004], [0.006, 0, 0, 0.003], [0.006, 0.005, 0.001, 0.002]]
+CLUMPS = {
+    "ball": [[0, 0, 0, 0.005]],
+    "grain": {"spheres": [[0, 0, 0, 0.003]], "material": "hard"},
+    "rod": [[-0.005, 0, 0, 0.004], [0, 0, 0, 0.004], [0.005, 0, 0, 0.004]],
+    "hook": {"spheres": HOOK, "material": "hard"},
+}
+DOMAIN = {"box": [0.12, 0.10, 0.11], "gravity": [0.0, 1.0, -9.81]}
+WALLS = [
+    dict(point=[0.01, 0, 0.01], normal=[1.0, 0.3, 1.0], material="hard"),
+    dict(point=[0.12, 0.09, 0], normal=[-0.1, -1.0, 0.2], material="soft"),
+]
 SCENES = {
-    "balls": ([("ball", 0.6)], ""),
-    "rods": ([("rod", 0.55)], ""),
+    "balls": ([("ball", 0.6)], []),
+    "rods": ([("rod", 0.55)], []),
     "mixture": ([("rod", 0.17), ("ball", 0.2), ("hook", 0.13), ("grain", 0.05)], WALLS),
 }
 
@@ -78,10 +52,10 @@ SCENES = {
 @pytest.fixture(scope="module", params=SCENES)
 def model(request):
     """Hundreds of bodies that press on each other, on the move, in more than one block."""
-    groups, text = SCENES[request.param]
-    for clump, fraction in groups:
-        text += f'[[place]]\nclump = "{clump}"\npacking_fraction = {fraction}\nspeed = 1.0\nspin = 200.0\n'
-    model = build_model(parse(HEAD + text))
+    groups, walls = SCENES[request.param]
+    place = [dict(clump=clump, packing_fraction=fraction, speed=1.0, spin=200.0) for clump, fraction in groups]
+    tables = {"domain": DOMAIN, "dt": "0.1 rayleigh", "end": 0.1, "seed": 4}
+    model = build_model(parse(scenario_text(MATERIALS, CLUMPS, place=place, walls=walls, **tables)))
     assert BLOCK < len(model.species) < 4 * BLOCK
     return model
 
@@ -210,7 +184,7 @@ def frames(simulation):
         simulation.advance(CHUNK)
         frame, observables = simulation.frame(), simulation.observables()
         told += [*(getattr(frame, name).ravel() for name in ("position", "velocity", "orientation", "angular_velocity"))]
-        told += [np.append(np.hstack(list(observables.values())), simulation.elastic)]
+        told += [np.append(np.hstack(list(observables.values())), simulation.energies["elastic"])]
     return np.concatenate(told)
 
 
@@ -218,9 +192,9 @@ def test_simulations_do_not_depend_on_the_threads(model):
     """Frames, energies and momenta; the model stays as it was, so that it can be simulated again."""
     names = ("species", "position", "orientation", "velocity", "angular_velocity")
     before = {name: getattr(model, name).copy() for name in names}
-    expected = frames(Simulation(model, "spiral", 1))
+    expected = frames(Simulation.from_model(model, "spiral", 1))
     for threads in (2, 3, 4):
-        assert np.array_equal(frames(Simulation(model, "spiral", threads)), expected)
+        assert np.array_equal(frames(Simulation.from_model(model, "spiral", threads)), expected)
     for name in names:
         assert np.array_equal(getattr(model, name), before[name]), name
 
@@ -231,7 +205,7 @@ def test_splitting_the_steps_changes_nothing_where_bodies_are_sorted(model, monk
     monkeypatch.setattr(engine, "SORT_EVERY", 100)
     ends = []
     for chunks in ([99, 201], [99, 1, 200], [99, 2, 99, 100]):
-        simulation = Simulation(model, "spiral", 1)
+        simulation = Simulation.from_model(model, "spiral", 1)
         for steps in chunks:
             if cramped and simulation.step == 99:
                 simulation._world.lists.wanted[:] = 0
@@ -251,8 +225,8 @@ def test_simulations_of_a_few_bodies_take_any_number_of_threads(model):
         position=np.array([[0.06, 0.05, 0.05], [0.075, 0.05, 0.05], [0.06, 0.05, 0.08], [0.06, 0.07, 0.05]]),
         **{name: getattr(model, name)[few] for name in ("orientation", "velocity", "angular_velocity")},
     )
-    expected = frames(Simulation(small, "spiral", 1))
-    assert np.array_equal(frames(Simulation(small, "spiral", 4)), expected)
+    expected = frames(Simulation.from_model(small, "spiral", 1))
+    assert np.array_equal(frames(Simulation.from_model(small, "spiral", 4)), expected)
 
 
 # --- one giant among small bodies ---------------------------------------------------------------------------

@@ -7,54 +7,42 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from brute_force import elastic_energy, modulus_of, random_quaternions, rotations
+from texts import scenario_text
 
 import minidem
 from minidem.errors import ScenarioError
 from minidem.model import overlaps as overlaps_module
 from minidem.model.building import build_model
-from minidem.running.simulation import Simulation, prepared
+from minidem.running.simulation import Simulation
 from minidem.scenario.reading import parse
 
-HEAD = """
-[time]
-dt = 1e-5
-end = 1e-3
-[material.steel]
-young = 2e11
-poisson = 0.3
-density = 7800.0
-[material.rubber]
-young = 5e6
-poisson = 0.48
-density = 1100.0
-[clump.rod]
-spheres = [[-0.04, -0.04, -0.04, 0.03], [0.0, 0.0, 0.0, 0.03], [0.04, 0.04, 0.04, 0.03]]
-material = "steel"
-[clump.hook]
-spheres = [[1.0, 2.0, 3.0, 0.02], [1.03, 2.0, 3.0, 0.02], [1.06, 2.01, 3.0, 0.02], [1.06, 2.04, 3.01, 0.015]]
-material = "rubber"
-[clump.ball]
-spheres = [[0.3, -0.2, 0.1, 0.05]]
-material = "steel"
-[clump.grain]
-spheres = [[0.0, 0.0, 0.0, 0.001]]
-material = "steel"
-[domain]
-"""
-BOX = 'box = [1.0, 2.0, 3.0]\nmaterial = "steel"\n'
+MATERIALS = {"steel": (2e11, 0.3, 7800.0), "rubber": (5e6, 0.48, 1100.0)}
+CLUMPS = {
+    "rod": [[-0.04, -0.04, -0.04, 0.03], [0, 0, 0, 0.03], [0.04, 0.04, 0.04, 0.03]],
+    "hook": {
+        "spheres": [[1.0, 2.0, 3.0, 0.02], [1.03, 2.0, 3.0, 0.02], [1.06, 2.01, 3.0, 0.02], [1.06, 2.04, 3.01, 0.015]],
+        "material": "rubber",
+    },
+    "ball": [[0.3, -0.2, 0.1, 0.05]],
+    "grain": [[0, 0, 0, 0.001]],
+}
+BOX = {"box": [1.0, 2.0, 3.0]}
 
 
 def body(clump, position, **more):
-    lines = [f"{key} = {list(map(float, value))}" for key, value in {"position": position, **more}.items()]
-    return "\n".join(["[[body]]", f'clump = "{clump}"', *lines, ""])
+    return {"clump": clump, "position": position, **more}
 
 
-def model_of(*parts):
-    return build_model(parse(HEAD + "".join(parts), "crowd.toml"), "crowd.toml")
+def scenario_of(*bodies, **tables):
+    return parse(scenario_text(MATERIALS, CLUMPS, bodies, **tables), "crowd.toml")
+
+
+def model_of(*bodies, **tables):
+    return build_model(scenario_of(*bodies, **tables), "crowd.toml")
 
 
 def world_of(model):
-    return Simulation(model, "spiral")._world
+    return Simulation.from_model(model, "spiral")._world
 
 
 def sphere_centres(model, frame):
@@ -80,9 +68,9 @@ def kernel_sphere_centres(model, bodies):
 # --- overlap at the start -----------------------------------------------------------------------------------
 
 
-def overlaps(*parts):
+def overlaps(*bodies, **tables):
     with pytest.raises(ScenarioError) as failure:
-        prepared(parse(HEAD + "".join(parts), "crowd.toml"), "crowd.toml")
+        Simulation(scenario_of(*bodies, **tables), source="crowd.toml")
     return failure.value.errors
 
 
@@ -102,7 +90,7 @@ def test_the_depth_is_that_of_the_deepest_pair_of_spheres(side):
 @pytest.mark.parametrize(("x", "wall"), [(0.01, "x = 0"), (0.99, "x = max")])
 def test_the_depth_is_that_of_the_deepest_sphere(x, wall):
     """A rod with its middle 0.01 inside a wall: its end is 0.03 outside, the surface of the end 0.06."""
-    (line,) = overlaps(BOX, body("rod", [x, 0.5, 0.5]))
+    (line,) = overlaps(body("rod", [x, 0.5, 0.5]), domain=BOX)
     assert line.startswith(f"crowd.toml: body[0]: reaches beyond the box at {wall} by 0.06 m")
 
 
@@ -153,22 +141,21 @@ def test_bodies_whose_bounding_spheres_overlap_may_stand():
     ],
 )
 def test_a_body_beyond_the_box_is_named_with_the_wall_and_the_depth(position, wall, depth):
-    (line,) = overlaps(BOX, body("grain", [0.1, 0.1, 0.1]), body("ball", position))
+    (line,) = overlaps(body("grain", [0.1, 0.1, 0.1]), body("ball", position), domain=BOX)
     assert line.startswith(f"crowd.toml: body[1]: reaches beyond the box at {wall} by {depth:g} m")
 
 
-@pytest.mark.parametrize("box", ["", BOX], ids=["open space", "box"])
-def test_a_body_beyond_an_extra_wall_is_named_with_the_wall(box):
-    walls = "".join(
-        f'[[wall]]\npoint = {point}\nnormal = {normal}\nmaterial = "rubber"\n'
-        for point, normal in (([0.1, 0, 0], [1, 0, 0]), ([0, 1.0, 0], [0, -5, 0]))
-    )
-    (line,) = overlaps(box, walls, body("ball", [0.5, 0.5, 0.5]), body("ball", [0.5, 0.96, 0.5]))
+@pytest.mark.parametrize("domain", [{}, BOX], ids=["open space", "box"])
+def test_a_body_beyond_an_extra_wall_is_named_with_the_wall(domain):
+    walls = [dict(point=[0.1, 0, 0], normal=[1, 0, 0]), dict(point=[0, 1, 0], normal=[0, -5, 0], material="rubber")]
+    balls = [body("ball", [0.5, 0.5, 0.5]), body("ball", [0.5, 0.96, 0.5])]
+    (line,) = overlaps(*balls, walls=walls, domain=domain)
     assert line.startswith("crowd.toml: body[1]: reaches beyond wall[1] by 0.01 m")
 
 
 def test_all_overlaps_are_reported_at_once():
-    lines = overlaps(BOX, body("ball", [0.04, 0.04, 0.5]), body("ball", [0.12, 0.06, 0.5]), body("ball", [0.5, 0.5, 0.5]))
+    places = ([0.04, 0.04, 0.5], [0.12, 0.06, 0.5], [0.5, 0.5, 0.5])
+    lines = overlaps(*(body("ball", place) for place in places), domain=BOX)
     assert len(lines) == 3
     assert all("body[0]: " in line for line in lines)
     assert sum("the box at x = 0" in line for line in lines) == 1
@@ -179,10 +166,10 @@ def test_all_overlaps_are_reported_at_once():
 def test_touching_is_no_overlap():
     """0.1 + 0.2 is not 0.3: what touches within round-off stands."""
     model_of(
-        BOX,
         body("ball", [0.05, 0.05, 0.05]),
         body("ball", [0.15000000000000002, 0.05, 0.05]),
         body("ball", [0.95, 1.95, 2.95]),
+        domain=BOX,
     )
     model_of(body("ball", [0.1 * 3, 0, 0]), body("ball", [0.1 * 3 + 0.1, 0, 0]))
 
@@ -193,13 +180,13 @@ def test_touching_is_no_overlap():
 @pytest.mark.parametrize("clump", ["rod", "hook", "ball"])
 def test_the_identity_orientation_is_the_clump_as_given(clump):
     position = np.array([0.3, -0.7, 0.2])
-    scenario = parse(HEAD + body(clump, position))
+    scenario = scenario_of(body(clump, position))
     model = build_model(scenario)
     if clump != "ball":  # else there is nothing to see
         assert rotations(model.clumps[0].principal_axes).magnitude() > 0.1
     given, center = model.clumps[0].spheres, model.clumps[0].center
     expected = given[:, :3] + position - center
-    simulation = Simulation(model, "spiral")
+    simulation = Simulation.from_model(model, "spiral")
     frame = simulation.frame()
     np.testing.assert_allclose(sphere_centres(model, frame), expected, rtol=0, atol=1e-15)
     np.testing.assert_allclose(kernel_sphere_centres(model, simulation.bodies), expected, rtol=0, atol=1e-15)
@@ -216,7 +203,7 @@ def test_orientations_turn_the_clump_as_given(clump):
     for q in random_quaternions(np.random.default_rng(1), 10):
         model = model_of(body(clump, [1, 2, 3], orientation=5 * q))  # of any length
         expected = np.array([1, 2, 3]) + rotations(q).apply(model.clumps[0].spheres[:, :3] - model.clumps[0].center)
-        simulation = Simulation(model, "spiral")
+        simulation = Simulation.from_model(model, "spiral")
         np.testing.assert_allclose(sphere_centres(model, simulation.frame()), expected, rtol=0, atol=2e-15)
         np.testing.assert_allclose(kernel_sphere_centres(model, simulation.bodies), expected, rtol=0, atol=2e-15)
 
@@ -225,7 +212,7 @@ def test_orientations_turn_the_clump_as_given(clump):
 def test_velocities_come_out_in_the_world_frame_as_they_went_in(rotation):
     q, velocity, spin = [0.3, -0.5, 0.7, 0.2], [1.0, -2.0, 3.0], [5.0, 30.0, -11.0]
     model = model_of(body("hook", [0, 0, 0], orientation=q, velocity=velocity, angular_velocity=spin))
-    frame = Simulation(model, rotation).frame()
+    frame = Simulation.from_model(model, rotation).frame()
     np.testing.assert_allclose(frame.velocity, [velocity], rtol=1e-14)
     # Half a step back and forth again: exact to the order of the scheme, here (dt omega)^2 = 1e-7 at the most
     np.testing.assert_allclose(frame.angular_velocity, [spin], rtol=1e-7)
@@ -235,7 +222,7 @@ def test_spheres_move_with_the_angular_velocity_given():
     """By differences of sphere positions over a step: v + omega x r in the world frame."""
     q, velocity, spin = [0.3, -0.5, 0.7, 0.2], np.array([1.0, -2.0, 3.0]), np.array([5.0, 30.0, -11.0])
     model = model_of(body("hook", [0, 0, 0], orientation=q, velocity=velocity, angular_velocity=spin))
-    simulation = Simulation(model, "spiral")
+    simulation = Simulation.from_model(model, "spiral")
     before = sphere_centres(model, simulation.frame())
     simulation.advance(1)
     after = sphere_centres(model, simulation.frame())
@@ -271,8 +258,8 @@ def test_observables_by_their_definitions():
         body("rod", [-0.5, 0.1, 0.4], velocity=[0, 2, 1], angular_velocity=[-7, 2, 1]),
         body("hook", [0.8, 0.2, 0.3], velocity=[-400, 0, 0]),
     ]
-    model = build_model(parse(HEAD + "gravity = [0.5, 0.0, -9.81]\n" + "".join(parts)))
-    simulation = Simulation(model, "spiral")
+    model = model_of(*parts, domain={"gravity": [0.5, 0.0, -9.81]})
+    simulation = Simulation.from_model(model, "spiral")
     for steps in (0, 160, 5, 5, 5):
         simulation.advance(steps)
         frame, found = simulation.frame(), simulation.observables()
@@ -303,7 +290,7 @@ def test_observables_by_their_definitions():
 
 def test_effective_moduli_of_all_pairs_of_materials():
     """1/E* = (1 - v1^2)/E1 + (1 - v2^2)/E2"""
-    model = model_of(BOX, body("ball", [0.5, 0.5, 0.5]), body("hook", [0.5, 1.5, 1.5]))
+    model = model_of(body("ball", [0.5, 0.5, 0.5]), body("hook", [0.5, 1.5, 1.5]), domain=BOX)
     steel, rubber = (1 - 0.3**2) / 2e11, (1 - 0.48**2) / 5e6
     expected = [[1 / (2 * steel), 1 / (steel + rubber)], [1 / (steel + rubber), 1 / (2 * rubber)]]
     np.testing.assert_allclose(modulus_of(model), expected, rtol=1e-14)
@@ -314,14 +301,13 @@ def test_effective_moduli_of_all_pairs_of_materials():
 
 
 def test_the_rayleigh_step_is_that_of_the_smallest_sphere_in_use():
-    text = HEAD.replace("dt = 1e-5", 'dt = "0.2 rayleigh"')
-    model = build_model(parse(text + body("ball", [0, 0, 0]) + body("rod", [1, 0, 0])))  # the grain is not used
+    model = model_of(body("ball", [0, 0, 0]), body("rod", [1, 0, 0]), dt="0.2 rayleigh")  # the grain is not used
     shear = 2e11 / (2 * 1.3)
     rayleigh = math.pi * 0.03 * math.sqrt(7800 / shear) / (0.1631 * 0.3 + 0.8766)
     assert model.dt == pytest.approx(0.2 * rayleigh, rel=1e-14)
     assert model.steps == round(1e-3 / (0.2 * rayleigh))
     # of different materials: the shortest time, not the smallest sphere
-    mixed = build_model(parse(text + body("ball", [0, 0, 0]) + body("hook", [1, 0, 0])))
+    mixed = model_of(body("ball", [0, 0, 0]), body("hook", [1, 0, 0]), dt="0.2 rayleigh")
     shear = 2e11 / (2 * 1.3)
     assert mixed.dt == pytest.approx(0.2 * math.pi * 0.05 * math.sqrt(7800 / shear) / (0.1631 * 0.3 + 0.8766), rel=1e-14)
 
@@ -339,7 +325,7 @@ def test_a_clump_of_one_sphere():
     np.testing.assert_allclose(bodies.inertia[6:, 0], 0, atol=1e-12)
     assert bodies.reach[0] == pytest.approx(0.05, rel=1e-14)
     assert bodies.swing[0] == pytest.approx(0.0, abs=1e-16)
-    simulation = Simulation(model, "spiral")
+    simulation = Simulation.from_model(model, "spiral")
     simulation.advance(1000)
     np.testing.assert_allclose(simulation.frame().angular_velocity, [[0, 0, 9]], rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(sphere_centres(model, simulation.frame()), [[1, 2, 3]], rtol=0, atol=1e-14)
@@ -349,7 +335,7 @@ def test_a_body_alone_in_open_space_flies_straight_on():
     velocity = np.array([3.0, -4.0, 0.5])
     model = model_of(body("hook", [1, 2, 3], velocity=velocity, angular_velocity=[50, 0, 20]))
     assert model.walls.material.size == 0
-    simulation = Simulation(model, "spiral")
+    simulation = Simulation.from_model(model, "spiral")
     initial = simulation.observables()
     simulation.advance(20000)
     frame, observables = simulation.frame(), simulation.observables()
@@ -361,8 +347,8 @@ def test_a_body_alone_in_open_space_flies_straight_on():
 
 
 def test_gravity_in_open_space():
-    model = build_model(parse(HEAD + "gravity = [0.0, 1.0, -9.81]\n" + body("hook", [0, 0, 0], velocity=[1, 0, 0])))
-    simulation = Simulation(model, "spiral")
+    model = model_of(body("hook", [0, 0, 0], velocity=[1, 0, 0]), domain={"gravity": [0.0, 1.0, -9.81]})
+    simulation = Simulation.from_model(model, "spiral")
     simulation.advance(3000)
     t = simulation.time
     frame = simulation.frame()
@@ -377,14 +363,14 @@ def test_a_simulation_leaves_the_model_as_it_was():
         [body("hook", [0, 0, 0], velocity=[1, 2, 3], angular_velocity=[1, 2, 3])],
         [body("hook", [0, 0, 0], velocity=[1, 2, 3]), body("rod", [1, 0, 0], velocity=[1, 0, 0])],
     ):
-        model = build_model(parse(HEAD + "gravity = [0.0, 0.0, -9.81]\n" + "".join(parts)))
+        model = model_of(*parts, domain={"gravity": [0.0, 0.0, -9.81]})
         names = ("position", "orientation", "velocity", "angular_velocity")
         before = {name: getattr(model, name).copy() for name in names}
-        first = Simulation(model, "spiral")
+        first = Simulation.from_model(model, "spiral")
         first.advance(100)
         for name in names:
             assert np.array_equal(getattr(model, name), before[name]), name
-        second = Simulation(model, "spiral")
+        second = Simulation.from_model(model, "spiral")
         second.advance(100)
         assert np.array_equal(first.frame().position, second.frame().position)
 
@@ -396,15 +382,15 @@ def test_a_body_far_away_changes_nothing(distance):
         body("rod", [0, 0, 0], velocity=[20, 0, 0], angular_velocity=[0, 30, 0]),
         body("rod", [0.12, 0.02, 0.01], orientation=[0.8, 0.1, 0.5, 0.2], velocity=[-20, 0, 0]),
     ]
-    alone = Simulation(model_of(*pair), "spiral")
+    alone = Simulation.from_model(model_of(*pair), "spiral")
     third = body("rod", [distance, -distance, distance], velocity=[1, 0, 0])
-    together = Simulation(model_of(*pair, third), "spiral")
+    together = Simulation.from_model(model_of(*pair, third), "spiral")
     collided = 0
     for _ in range(500):
         alone.advance(1)
         together.advance(1)
-        collided += alone.elastic > 0
-        assert together.elastic == alone.elastic
+        collided += alone.energies["elastic"] > 0
+        assert together.energies["elastic"] == alone.energies["elastic"]
         for name in ("position", "velocity", "orientation", "spin", "force", "torque"):
             assert np.array_equal(getattr(together.bodies, name)[:, :2], getattr(alone.bodies, name)[:, :2])
     assert collided > 5

@@ -209,7 +209,7 @@ PREDICTED = {name: 2 for name in SCHEMES} | {
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_order_under_a_torque_that_depends_on_omega(scheme):
-    """Two rubbing cylinders against the expected order, set by the prediction of omega (Seelen et al., Sec. 3.4)."""
+    """Two rubbing cylinders: the expected order, which depends on how omega is predicted (Seelen et al., Sec. 3.4)."""
     case = dataclasses.replace(CASES["coupled-cylinders"], end=1.0)
     dts = (5e-2 if scheme == "rk4" else 4e-3) * 0.5 ** np.arange(4)
     assert slopes(case, scheme, dts)[1] == pytest.approx(PREDICTED[scheme], abs=0.2)

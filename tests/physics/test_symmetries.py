@@ -134,7 +134,7 @@ def test_a_sphere_off_its_origin_is_a_sphere(shift):
     ],
 )
 def test_order_of_the_bodies_does_not_matter(species, count, spacing, rate, dt, steps):
-    """Against the original order, up to round-off in sums of three or more forces, which collisions amplify to 1e-12."""
+    """Against the original order, up to round-off of sums of three or more forces (1e-16, 1e-12 after collisions)."""
     clumps, motion = crowd(species, count, spacing, rate)
     order = np.random.default_rng(2).permutation(len(clumps))
     ends = []

@@ -253,7 +253,8 @@ def trajectory(rng, number, samples, directory):
 
 def read_run(rng, directory, path, number):
     """All that there is to read of a run; of some a picture or another format, too."""
-    from minidem.files.trajectory import FRAME, Trajectory
+    from minidem.files.series import FRAME
+    from minidem.files.trajectory import Trajectory
 
     with Trajectory(path) as run:
         assert run.step.dtype.kind == "i" and run.time.dtype.kind == "f"
@@ -361,8 +362,8 @@ def manifest(rng, number, samples, directory):
     if rng.random() < 0.1:
         (run / "resolved.toml").write_bytes(damaged_text(rng, (run / "resolved.toml").read_text()))
     from minidem.errors import InputError
+    from minidem.files.names import claimed_directory
     from minidem.files.trajectory import Trajectory
-    from minidem.running.recorder import claimed_directory
     from minidem.views.export.writing import why_unfinished
     from minidem.views.run_plots import read_run
 
@@ -434,7 +435,7 @@ def go_on(rng, run):
 def unlocked(run):
     """Whether it can be tried again."""
     from minidem.errors import InputError
-    from minidem.running.recorder import locked
+    from minidem.files.names import locked
 
     with contextlib.suppress(InputError):
         return os.close(locked(run)) is None
@@ -486,7 +487,8 @@ def forge(rng, path, directory):
                 del file[name]
             file[name] = rng.choice((number, [number], np.float64(number)))
         elif how in (1, 2):
-            name = rng.choice(("rank", "position", "velocity", "orientation", "spin", "force", "torque", "skin", "age"))
+            bodies = tuple(f"bodies/{name}" for name in ("position", "velocity", "orientation", "spin", "force", "torque"))
+            name = rng.choice(("rank", *bodies, "lists/skin", "lists/age", "close/skin", "close/age"))
             values = file.get(f"state/{name}")
             if isinstance(values, h5py.Dataset) and values.shape and values.size and values.dtype.kind in "if":
                 at = tuple(rng.randrange(n) for n in values.shape)

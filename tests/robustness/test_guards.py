@@ -13,7 +13,9 @@ import minidem
 from minidem import InputError, resume, run
 from minidem.engine.watching import INSPECT_EVERY
 from minidem.files.checkpoint import read_checkpoint, write_checkpoint
-from minidem.running import simulation
+from minidem.model.building import build_model
+from minidem.running.restart import UNITS
+from minidem.running.simulation import Simulation
 from minidem.scenario.reading import parse
 
 BALL = """\
@@ -46,7 +48,7 @@ def stopped(scenario, directory):
     result.trajectory.close()
     with h5py.File(directory / "checkpoint.h5", "r") as file:  # of before
         assert file["state/step"][()] < result.summary["steps"]
-        assert np.isfinite(file["state/position"][:]).all() and np.isfinite(file["state/velocity"][:]).all()
+        assert np.isfinite(file["state/bodies/position"][:]).all() and np.isfinite(file["state/bodies/velocity"][:]).all()
     return result.reason, frames
 
 
@@ -57,8 +59,8 @@ def test_overlap_of_two_bodies(tmp_path):
     assert reason.startswith("body 0 (ball) and body 1 (rod) overlap by 0.5")
     assert "(guard.overlap = 0.5)" in reason and "bodies are too fast or too soft: raise material.*.young" in reason
     step = int(reason.split("at step ")[1].split(";")[0])
-    model = simulation.build_model(scenario)
-    free = simulation.Simulation(model, "spiral")
+    model = build_model(scenario)
+    free = Simulation.from_model(model, "spiral")
     for number, deeper in ((step - 1, False), (step, True)):
         free.advance(number - free.step)
         (x, y, z), turned = free.frame().position[0], free.frame().orientation[1]
@@ -84,7 +86,7 @@ def test_overlap_in_a_large_system(tmp_path, threads):
     expected = run(scenario, threads=1)
     assert result.reason == expected.reason and result.summary["steps"] == expected.summary["steps"]
     first, second = (int(word.split(" (")[0]) for word in result.reason.split("body ")[1:3])
-    free = simulation.Simulation(simulation.build_model(scenario), "spiral")
+    free = Simulation.from_model(build_model(scenario), "spiral")
     free.advance(result.summary["steps"])
     centres = free.frame().position
     assert 0.02 - np.linalg.norm(centres[first] - centres[second]) > 0.02 * 0.01
@@ -164,12 +166,12 @@ def test_no_longer_a_number(tmp_path):
     """A state with a NaN in it, as a checkpoint of a broken machine would have."""
     run(ball(frames=3), tmp_path / "run", max_wall=0.0).trajectory.close()
     last = read_checkpoint(tmp_path / "run/checkpoint.h5")
-    velocity = last.state.velocity.copy()
+    velocity = last.state["bodies/velocity"].copy()
     velocity[1, 1] = np.nan
-    write_checkpoint(tmp_path / "run", replace(last, state=replace(last.state, velocity=velocity)))
+    write_checkpoint(tmp_path / "run", replace(last, state=last.state | {"bodies/velocity": velocity}), UNITS)
     result = resume(tmp_path / "run")
     assert result.summary["status"] == "failed"
-    assert result.reason.startswith("body 1 (rod) is no longer at a place that is a number at step ")
+    assert result.reason.startswith("body 1 (rod) has a position that is not a number at step ")
     assert result.summary["steps"] == INSPECT_EVERY
     assert np.isfinite(result.trajectory.position).all()
 

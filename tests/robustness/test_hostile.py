@@ -18,7 +18,9 @@ from command import BOX, in_a_shell
 import minidem
 from minidem import machine
 from minidem.errors import InputError
-from minidem.files.trajectory import HEAP, Trajectory, manifest_of, writer_of
+from minidem.files.hdf5 import HEAP
+from minidem.files.manifest import manifest_of, writer_of
+from minidem.files.trajectory import Trajectory
 from minidem.model.building import build_model
 from minidem.running.recorder import Recorder
 from minidem.scenario.reading import load, parse
@@ -138,13 +140,13 @@ def test_output_that_is_a_link(minidem_command, directory):
     (directory / "output/some-rods").symlink_to(directory / "elsewhere")
     outcome = minidem_command("run", "box.toml")
     assert outcome.code == 2
-    assert outcome.stderr == "output/some-rods: is a link; remove it, or give the directory with --out\n"
+    assert outcome.stderr == "output/some-rods: is a symbolic link; remove it, or give the directory with --out\n"
     assert list((directory / "elsewhere").iterdir()) == []
     assert minidem_command("run", "box.toml", "--out", "output/some-rods", "--quiet").code == 0
     assert (directory / "elsewhere/trajectory.h5").is_file()
 
 
-FILES = ["scenario.toml", "resolved.toml", "manifest.json", "manifest.json.new", "trajectory.h5", "energy.csv"]
+FILES = ["scenario.toml", "resolved.toml", "manifest.json", ".manifest.new.json", "trajectory.h5", "energy.csv"]
 
 
 @pytest.mark.parametrize("target", ["there", "missing"])
@@ -164,7 +166,14 @@ def test_links_in_a_run_directory_are_not_followed(minidem_command, directory, t
 def test_links_that_come_later_are_not_followed(directory):
     """Between the look at the directory and the writing: replaced, or refused."""
     scenario = load(directory / "box.toml")
-    for name in ("trajectory.h5", "trajectory.h5.new", "energy.csv", "energy.csv.new", "manifest.json.new", "scenario.toml"):
+    for name in (
+        "trajectory.h5",
+        ".trajectory.new.h5",
+        "energy.csv",
+        ".energy.new.csv",
+        ".manifest.new.json",
+        "scenario.toml",
+    ):
         shutil.rmtree(directory / "run", ignore_errors=True)
         (directory / "run").mkdir()
         (directory / "run" / name).symlink_to(directory / "missing")

@@ -260,7 +260,7 @@ def test_few_and_many_frames(scenario, frames, steps):
 def test_frames_are_the_simulations_own(result, scenario):
     """And do not depend on where the run paused to record."""
     trajectory, log = result.trajectory, result.trajectory.observables
-    simulation = minidem.Simulation(build_model(scenario), scenario.integrator.rotation)
+    simulation = minidem.Simulation.from_model(build_model(scenario), scenario.integrator.rotation)
     for i, step in enumerate(trajectory.step):
         simulation.advance(int(step) - simulation.step)
         frame = simulation.frame()

@@ -14,7 +14,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from minidem.errors import InputError, ScenarioError
-from minidem.model.times import rayleigh_time, smallest_rayleigh_time, step_count, time_step
 from minidem.scenario.reading import load, parse
 from minidem.scenario.tables import Material
 
@@ -591,39 +590,6 @@ def test_with_changes():
         s.with_changes({"time.ends": 1})
     with pytest.raises(InputError, match="path of keys"):
         s.with_changes({"time end": 1})
-
-
-# --- times --------------------------------------------------------------------------------------------------
-
-
-def test_rayleigh_time():
-    # Worked by hand: G = 60e9 / 2.5 = 24e9; pi 0.01 sqrt(3200 / 24e9) / (0.1631 0.25 + 0.8766) = 1.2505e-5 s
-    marble = Material(young=60e9, poisson=0.25, density=3200.0)
-    assert rayleigh_time(0.01, marble) == pytest.approx(math.pi * 0.01 * math.sqrt(3200 / 24e9) / 0.917375, rel=1e-14)
-    assert rayleigh_time(0.01, marble) == pytest.approx(1.2505e-5, rel=1e-4)
-
-
-def test_a_scenarios_rayleigh_time_is_the_smallest_of_the_clumps_in_use():
-    s = parse(replaced("dt = 1e-5", 'dt = "0.1 rayleigh"'), "chess.toml", overrides=["place=[]"])
-    rows = {"rod": s.clump["rod"].sphere_rows(), "pawn": np.array([[0, 0, 0, 1e-9]])}  # no pawn has a body
-    smallest = rayleigh_time(0.02, s.material["marble"])
-    assert smallest_rayleigh_time(s, rows) == smallest
-    assert time_step(s, rows) == 0.1 * smallest
-    assert time_step(s.with_changes({"time.dt": 2e-6}), rows) == 2e-6
-    both = parse(CHESS, "chess.toml")
-    rows["pawn"][0, 3] = 0.019
-    expected = min(smallest, rayleigh_time(0.019, both.material["steel"]))
-    assert smallest_rayleigh_time(both, rows) == expected
-
-
-def test_steps():
-    s = parse(CHESS, "chess.toml")
-    assert step_count(s, 1e-5) == 50_000
-    assert step_count(s, 0.3) == 2
-    assert step_count(s, 10.0) == 1
-    for dt in (1e-300, 0.0, math.inf, math.nan):
-        with pytest.raises(ScenarioError, match=r"^chess: time.dt: must allow the end to be reached"):
-            step_count(s, dt)
 
 
 # --- writing ------------------------------------------------------------------------------------------------

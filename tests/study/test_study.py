@@ -480,7 +480,7 @@ def test_directory_made_half_is_gone_on_with(study, tmp_path):
     out = tmp_path / "out"
     out.mkdir()
     (out / "study.toml").write_text("scen")
-    (out / "study.json.0.new").write_text("{")
+    (out / ".study.0.new.json").write_text("{")
     prepare_directory(out, study)
     check_identity(out, study)
 
@@ -583,7 +583,7 @@ def test_a_failing_run_is_kept_with_its_reason(study_of, monkeypatch):
     study = study_of("axes.dt = [1e-5, 5e-3]\nset.time.end = 0.1\nset.output.energies = 21")
     blown = run_cell(job_of(study), study.cells[1])
     assert blown["status"] == "failed" and "times the shortest contact" in blown["reason"]
-    assert blown["reason"].endswith("or set guard.contact = false to run it all the same")
+    assert blown["reason"].endswith("or set guard.contact = false to run anyway")
 
     monkeypatch.setattr(study_cells, "largest_change", lambda vectors: 1 / 0)
     found = run_cell(job_of(study), study.cells[0])
@@ -611,14 +611,14 @@ def test_kernels_are_loaded_by_one_thread_at_a_time(study_of, monkeypatch):
     study = study_of("axes.seed = {first = 0, count = 4}")
     busy, most, calls = [], [], []
 
-    def slow(*arguments):
+    def slow(*arguments, **options):
         busy.append(1)
         most.append(len(busy))
         calls.append(arguments)
         time.sleep(0.05)
         busy.pop()
 
-    monkeypatch.setattr(simulation, "prepared", slow)
+    monkeypatch.setattr(simulation, "Simulation", slow)
     monkeypatch.setattr(study_cells, "LOADED", set())
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda cell: load_kernels(study.scenario(cell), "s"), study.cells))

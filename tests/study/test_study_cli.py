@@ -298,7 +298,7 @@ def test_a_step_that_blows_up(home):
     first, second, third = study(home, "blow.toml", "--out", "blow", "--list").stdout.splitlines()
     assert (first, third) == ("     0  ok       time.dt=2e-05", "     2  ok       time.dt=4e-05")
     assert second.startswith("     1  failed   time.dt=0.01  blow.toml: time.dt: 0.01 s is ")
-    assert second.endswith(" s or less, or set guard.contact = false to run it all the same")
+    assert second.endswith(" s or less, or set guard.contact = false to run anyway")
     listed = study(home, "blow.toml", "--out", "blow", "--list", "--json", "--only", "dt=0.01").json["cells"]
     assert [(row["cell"], row["time.dt"], row["status"]) for row in listed] == [(1, 0.01, "failed")]
 

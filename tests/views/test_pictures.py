@@ -1,4 +1,4 @@
-"""Pictures and films that are really drawn, and looked at, pixel by pixel. Without the libraries of .ci/run they fail."""
+"""Pictures and films, checked pixel by pixel. They fail without the libraries of .ci/run."""
 
 import os
 import resource
@@ -58,7 +58,7 @@ SMALL = ["--size", "320x240"]
 
 @pytest.fixture(scope="module", autouse=True)
 def something_can_be_drawn():
-    """By VTK alone, in a process of its own, for it may crash."""
+    """Draw with VTK alone, in a process of its own because it may crash."""
     try:
         choose_window(interactive=False)
     except InputError as error:
@@ -70,7 +70,7 @@ def something_can_be_drawn():
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
-    """Directories of two pawns, and of a ball that flies across its box."""
+    """Directory with the runs of two pawns, and of a ball that flies across its box."""
     directory = tmp_path_factory.mktemp("runs")
     for text in (PAWNS, BALL):
         scenario = parse(text)
@@ -79,7 +79,7 @@ def runs(tmp_path_factory):
 
 
 def drawn(runs, name, frame=0, **options):
-    """(height, width, 3) as it would be in a file."""
+    """The picture of a frame, shape (height, width, 3)."""
     file = runs / "drawn.png"
     with minidem.Trajectory(runs / name) as trajectory:
         picture(trajectory, frame, file, size=SIZE, **options)
@@ -92,7 +92,7 @@ def pixels_of(file):
 
 
 def near(image, colour):
-    """Where an image has a hue, lit or in the shade: which pixels are that colour times some number."""
+    """Which pixels have the hue of a colour, whatever their brightness."""
     wanted = rgb(colour).astype(float)
     brightness = image.sum(axis=2) / wanted.sum()
     off = np.abs(image - brightness[:, :, None] * wanted).max(axis=2)
@@ -110,7 +110,7 @@ def test_pawns_are_ivory_and_walnut_in_a_box(runs):
     for piece, side in ((ivory, -1), (walnut, 1)):
         rows, columns = np.nonzero(piece)
         assert 300 < len(rows) < 10_000
-        assert np.ptp(rows) > 40  # it stands, and is a third of the box high
+        assert np.ptp(rows) > 40  # it stands upright, a third of the height of the box
         assert side * (columns.mean() - 160) > 10
     assert image[walnut].mean() < image[ivory].mean() - 50
     rows, columns = np.nonzero((image < 120).all(axis=2) & (np.ptp(image, axis=2) < 12))  # grey: the edges of the box
@@ -130,7 +130,7 @@ def test_spheres_and_colours_look_different(runs):
 
 
 def test_the_ball_is_where_it_should_be(runs):
-    """The centre of its pixels against its position, projected by hand; along its whole way."""
+    """The centre of its pixels is its projected position, in several frames."""
     plotter = new_plotter(SIZE, off_screen=True)
     with minidem.Trajectory(runs / "ball") as trajectory:
         space = shown_space(trajectory, [trajectory.frame(0)])
@@ -166,7 +166,7 @@ def test_scenario_is_seen_before_it_runs(minidem_command, directory):
 
 
 def test_no_noise_without_a_display(runs):
-    """No word of X servers, and no warnings."""
+    """No message about X servers, and no warnings."""
     environment = {name: value for name, value in os.environ.items() if name not in ("DISPLAY", "WAYLAND_DISPLAY")}
     arguments = ["view", "pawns", "--time", "0.01", "--colour", "spin", "--screenshot", "quiet.png", *SMALL]
     assert in_a_shell(runs, *arguments, env=environment) == Outcome(0, "", "")
@@ -212,7 +212,7 @@ def test_too_few_frames(minidem_command, directory, runs, frames):
     assert frames or "no frames yet" in outcome.stderr
 
 
-def test_a_killed_run_is_shown_as_far_as_it_goes(directory):
+def test_a_killed_run_is_shown_up_to_its_last_frame(directory):
     changes = ["--set", "time.end=400", "--set", "output.frames=10001"]
     run = subprocess.Popen([sys.executable, "-m", "minidem.cli", "run", "box.toml", "--out", "run", "--quiet", *changes])
     until = time.monotonic() + PATIENCE
@@ -240,7 +240,7 @@ def test_a_killed_run_is_shown_as_far_as_it_goes(directory):
 
 @pytest.fixture
 def viewer(runs, monkeypatch):
-    """Of the pawns, drawn in memory; what it says is collected in `said`."""
+    """The window of the pawns, drawn in memory; its messages are collected in `said`."""
     monkeypatch.setattr(window, "new_plotter", lambda size, off_screen: new_plotter(SIZE, off_screen=True))
     said = []
     with minidem.Trajectory(runs / "pawns") as trajectory:
@@ -293,7 +293,7 @@ def test_next_colour(viewer):
     assert np.abs(image_of(viewer) - seen[0]).max() < 20
 
 
-def test_click_tells_the_state_of_a_body(viewer):
+def test_click_prints_the_state_of_a_body(viewer):
     for body in (0, 1):
         x, y, _, w = projection(viewer.plotter) @ [*viewer.trajectory.frame(1).position[body], 1.0]
         picker = viewer.plotter.iren.picker
@@ -307,7 +307,7 @@ def test_click_tells_the_state_of_a_body(viewer):
 
 
 def images_of(film):
-    """What ffmpeg finds in a film, and its images."""
+    """Properties of a film according to ffmpeg, and its images."""
     import imageio_ffmpeg
 
     reader = imageio_ffmpeg.read_frames(str(film))
@@ -317,7 +317,7 @@ def images_of(film):
 
 
 def test_film_in_slow_motion(runs, directory):
-    """20 ms in 0.8 s: between the five frames of the run, the pawn moves on steadily."""
+    """20 ms in 0.8 s: the pawn moves steadily, also between the five frames of the run."""
     outcome = in_a_shell(directory, "movie", runs / "pawns", "--out", "a.mp4", "--slow", 40, "--fps", 15, "--json", *SMALL)
     assert outcome.code == 0 and outcome.stderr == ""
     report = {"file": "a.mp4", "pictures": 13, "fps": 15, "seconds": 13 / 15, "size": [320, 240]}
@@ -400,7 +400,7 @@ def test_film_on_a_full_disk(runs, directory):
 
 
 def test_film_where_one_may_not_write():
-    """As nobody, where the tests are run by root, who may write everywhere."""
+    """Tried as user nobody if the tests run as root, who may write everywhere."""
     options = movie.Options(30, (320, 240), None, 0.0, False, "species", False, False)
     with tempfile.TemporaryDirectory() as parent:
         os.chmod(parent, 0o755)

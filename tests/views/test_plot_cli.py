@@ -1,4 +1,4 @@
-"""`minidem plot`: what is printed where, exit codes, files."""
+"""`minidem plot`: output, exit codes, files."""
 
 import json
 
@@ -50,7 +50,7 @@ def test_study_as_json(minidem_command, study):
     assert result["files"] == ["figures/dt.png", "figures/dt.svg", "figures/dt.csv"]
     assert (result["measure"], result["cells"], result["ended"], result["failed"]) == ("paper", 12, 11, 1)
     assert {line["label"]: line["slope"] for line in result["lines"]} == pytest.approx({"spiral": 2.0, "buss": 1.0})
-    assert result["lines"][0]["points"][0]["standard_error"] is None  # of one run
+    assert result["lines"][0]["points"][0]["standard_error"] is None  # a single run
 
 
 def test_quiet(minidem_command, study):

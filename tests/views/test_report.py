@@ -1,4 +1,4 @@
-"""Reports: what is on the page, that nothing of it is foreign, and that the scene is the trajectory."""
+"""Reports: the content of the page, that it loads nothing, and that the scene shows the trajectory."""
 
 import base64
 import hashlib
@@ -52,7 +52,7 @@ material.marble = {young = 60e9, poisson = 0.25, density = 3200}
 
 
 class Page(html.parser.HTMLParser):
-    """Its elements with the text that each begins with, and what is in its tables."""
+    """The elements of a page with their first texts, and the content of its tables."""
 
     def __init__(self, path):
         super().__init__(convert_charrefs=True)
@@ -83,7 +83,7 @@ class Page(html.parser.HTMLParser):
 
     @property
     def notes(self):
-        """What it says is missing; not what the scene says in other browsers."""
+        """Notes on what is missing, without those for browsers that cannot draw the scene."""
         said = [text for (tag, own), text in zip(self.tags, self.texts, strict=True) if own.get("class") == "note"]
         return [text for text in said if text and "JavaScript" not in text]
 
@@ -212,7 +212,7 @@ def test_chess_pieces_are_surfaces_and_the_page_is_small(tmp_path):
         assert len(points) == len(normals) == faces.max() + 1
         assert np.ptp(points[:, 2]) == pytest.approx(0.05, rel=0.02)
         assert np.linalg.norm(normals[:, :3], axis=1) == pytest.approx(127, abs=2)
-        corners = points[faces].astype(float)  # the volume that they enclose is that of a piece, outside out
+        corners = points[faces].astype(float)  # triangles face outwards and enclose the volume of a piece
         volume = np.einsum("fi,fi->", corners[:, 0], np.cross(corners[:, 1], corners[:, 2])) / 6
         assert 0.02 < volume / 0.05**3 < 0.2
         outward = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
@@ -311,7 +311,7 @@ def test_no_run_at_all(tmp_path):
 
 
 def test_still_picture(run_dir, monkeypatch):
-    """Where it cannot be drawn the page says so."""
+    """If it cannot be drawn, the page says so."""
     write_report(run_dir)
     picture = next(own["src"] for tag, own in Page(run_dir / "report.html").tags if tag == "img")
     assert base64.b64decode(picture.partition(",")[2]).startswith(b"\x89PNG")
@@ -353,7 +353,7 @@ def test_study(study_dir):
     assert page.text_of("td").count("2.00") == 2  # slopes
     assert "svg" in [tag for tag, _ in page.tags] and page.scene is None
     targets = {own["href"] for tag, own in page.tags if tag == "a"}
-    assert targets == {"study.toml", "study.json", "records.jsonl"}  # tables are not there yet
+    assert targets == {"study.toml", "study.json", "records.jsonl"}  # there are no tables yet
 
 
 def test_study_that_has_not_begun(study_dir):
@@ -363,7 +363,7 @@ def test_study_that_has_not_begun(study_dir):
 
 
 def test_study_with_runs(study_dir, finished):
-    (study_dir / "runs" / "000000").mkdir(parents=True)  # of a run that was killed at its start
+    (study_dir / "runs" / "000000").mkdir(parents=True)  # a run that was killed at its start
     shutil.copytree(finished, study_dir / "runs" / "000001")
     page = made(study_dir)
     assert len(page.scene["frames"]) == 8 and "runs/000001, the first run" in page.source

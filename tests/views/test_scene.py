@@ -59,7 +59,7 @@ def test_fields(trajectory):
     assert field_of(trajectory, frame, "species") is None and field_of(trajectory, frame, "body") is None
     assert np.array_equal(field_of(trajectory, frame, "speed"), np.linalg.norm(frame.velocity, axis=1))
     assert np.array_equal(field_of(trajectory, frame, "spin"), np.linalg.norm(frame.angular_velocity, axis=1))
-    for k in range(5):  # against the energy log, which is worked out elsewhere
+    for k in range(5):  # compared with the energy log, which the engine computes
         log = {name: values[k] for name, values in trajectory.observables.items()}
         energy = field_of(trajectory, trajectory.frame(k), "energy")
         assert energy.shape == (5,)
@@ -95,7 +95,7 @@ def test_state_of_a_body(trajectory):
 
 
 def seen_at(plotter, points):
-    """Where points (p, 3) are in the picture: (p, 2), from -1 to 1 in both directions."""
+    """Positions of points (p, 3) in the picture, shape (p, 2), from -1 to 1 in both directions."""
     camera, (width, height) = plotter.camera, plotter.window_size
     eye, target = np.array(camera.position), np.array(camera.focal_point)
     forward = (target - eye) / np.linalg.norm(target - eye)
@@ -118,7 +118,7 @@ def test_the_box_fills_the_picture(size, turn, room):
     left, right, below = (1 - 2 * room.get(name, 0.0) for name in ("left", "right", "below"))
     gaps = np.array([seen[:, 0].min() + left, right - seen[:, 0].max(), seen[:, 1].min() + below, 1 - seen[:, 1].max()])
     assert (gaps > 0).all()
-    assert min(gaps[:2].max(), gaps[2:].max()) < 0.06  # both edges are near, of the width or of the height
+    assert min(gaps[:2].max(), gaps[2:].max()) < 0.06  # it fills the width or the height
 
 
 def test_the_box_is_shown_or_what_the_bodies_fill(trajectory):
@@ -165,7 +165,7 @@ def test_slerp_turns_steadily_the_shorter_way(angle, sign):
 
 
 def test_motion_between_frames_keeps_the_velocities():
-    """A cubic motion comes out exactly, and so does a steady one."""
+    """A cubic motion is reproduced exactly."""
     rng = np.random.default_rng(2)
     a = rng.standard_normal((4, 3))
 
@@ -180,7 +180,7 @@ def test_motion_between_frames_keeps_the_velocities():
 
 
 def test_a_body_that_bounced_stays_on_its_side():
-    """It came with 1 m/s and left with as much: the curve goes towards the wall, no farther than the body could."""
+    """It arrives and leaves with 1 m/s: the curve approaches the wall no farther than the body could."""
     first, second = frame_of((0, 0, 1), (0, 0, -1)), frame_of((0, 0, 1), (0, 0, 1))
     heights = [movie.between(first, second, 1.0, part).position[0, 2] for part in np.linspace(0, 1, 21)]
     assert min(heights) == pytest.approx(0.75) and heights[10] == min(heights)
@@ -189,7 +189,7 @@ def test_a_body_that_bounced_stays_on_its_side():
 def test_pictures_of_a_film_in_time():
     recorded = np.array([1.0, 1.5, 2.0])
     assert movie.times_of(recorded, None, 30) is recorded
-    assert np.allclose(movie.times_of(recorded, 4.0, 5), np.linspace(1, 2, 21))  # 4 s of film, 5 pictures a second
+    assert np.allclose(movie.times_of(recorded, 4.0, 5), np.linspace(1, 2, 21))  # 4 s of film, 5 pictures per second
     for slow in (0.0, -1.0, 0.001, 1e9, float("nan")):
         with pytest.raises(InputError, match=r"--slow .* give 0.033 to 3.3e[+]03"):
             movie.times_of(recorded, slow, 30)

@@ -207,7 +207,11 @@ def test_bodies_that_travel_far_are_followed():
         assert (first is last) == same
         if not same:
             assert last.low[0] == pytest.approx(first.low[0] + distance) and first.size == pytest.approx(size)
-    assert [space.walls for space in shown_spaces(*ball(positions=((0, 0, 0), (9, 0, 0))))] == [(), ()]
+    for others in ((), (((0, 0, -100), (0, 0, 1)),)):  # without a wall nearby they always are
+        first, last = shown_spaces(*ball(*others, positions=((0, 0, 0), (1, 0, 0))))
+        assert first.walls == last.walls == () and (first.low[0], last.low[0]) == (-1, 0)
+    first, _ = shown_spaces(*ball(floor, positions=((0, 0, 0), (np.inf, 0, 0))))  # and if the run blows up
+    assert first.size == pytest.approx(size) and len(first.walls) == 1
 
 
 def test_page_in_a_browser(tmp_path):

@@ -20,6 +20,7 @@ class LoadedLaw(NamedTuple):
     """The functions of a law; see hertz.py."""
 
     forces: Any  # function pointer: forces and energies of a batch
+    contact: Callable[..., tuple[float, float]]  # of scalars, not compiled
     constant: Callable[..., float]
     contact_time: Callable[..., float]
 
@@ -51,7 +52,8 @@ def compiled(law):
     compiler = kernel if law.parts is None else in_this_process
     contact = parts["contact"]
     contact = contact if hasattr(contact, "py_func") else inlined(contact)
-    return LoadedLaw(law_pointer(over_contacts, contact, law.name, compiler), parts["constant"], parts["contact_time"])
+    forces = law_pointer(over_contacts, contact, law.name, compiler)
+    return LoadedLaw(forces, contact.py_func, parts["constant"], parts["contact_time"])
 
 
 def contact_law(name):

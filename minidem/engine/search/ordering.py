@@ -3,6 +3,8 @@ pairs reach from one block of bodies into another."""
 
 import numpy as np
 
+from ..state import Bodies, fields_of
+
 _CELLS = 2**16  # along each axis
 
 
@@ -25,9 +27,10 @@ def _spread(bits):
     return (bits | bits << np.uint64(2)) & np.uint64(0x1249249249249249)
 
 
-def reorder(bodies, order):
-    """Put the bodies in another order, in place."""
+def reorder(bodies: Bodies, order: np.ndarray) -> None:
+    """Put the bodies in another order, in place: column k becomes what column order[k] was."""
     n = order.size
-    for values in bodies:
-        for row in np.atleast_2d(values):
-            row[:n] = row[order]
+    for name, field in fields_of(Bodies).items():
+        if field.shape[-1] in ("n", "m"):
+            for row in np.atleast_2d(getattr(bodies, name)):
+                row[:n] = row[order]

@@ -1,7 +1,7 @@
-"""Dense random packings: bodies start at random places, overlapping, and their overlaps relax.
+"""Dense random packings: bodies start at random positions, overlapping, and their overlaps relax.
 
 A quench from a random state, as in O'Hern et al., Phys. Rev. E 68, 011306 (2003): below random close packing (about 0.64 for
-equal spheres, less beside walls) the overlaps fade away, above it what is left of them carries the pressure of the packing.
+equal spheres, less beside walls) the overlaps vanish; above it the remaining overlaps carry the pressure of the packing.
 """
 
 import numpy as np
@@ -15,10 +15,11 @@ from ...shapes.clump import Clump
 from .random import Poses, Streams, random_orientations
 
 Array = NDArray[np.float64]
-MOST_STEPS = 500  # twice as many would take another tenth off the overlaps
-LOOKS_BACK, LEAST_FALL = 50, 0.05  # done when the energy fell by less than this part in so many steps
-LEAST_STRAIN = 1e-4  # done when the overlaps are about this part of the radii
-FIRST_SKIN, FIRST_STEP = 0.3, 0.2  # in mean bounding radii; in units of (mass / modulus / radius)^(1/2)
+MOST_STEPS = 500  # 1000 would reduce the overlaps by another tenth
+LOOKS_BACK, LEAST_FALL = 50, 0.05  # steps, and the fraction by which the energy must fall in these to continue
+LEAST_STRAIN = 1e-4  # overlap in radii at which the relaxation is done
+FIRST_SKIN = 0.3  # mean bounding radii
+FIRST_STEP = 0.2  # (mass / modulus / radius)^(1/2)
 
 
 def packed_poses(
@@ -30,9 +31,9 @@ def packed_poses(
     walls: Walls,
     streams: Streams,
 ) -> Poses:
-    """Positions (n, 3) and principal-axis orientations (n, 4) of all bodies, which may press on each other.
+    """Poses of n bodies, principal axes -> world, with small overlaps where the packing is dense.
 
-    The first bodies stay as given in `fixed` (positions, orientations); the others fill the box between them.
+    `species` (n,) is the clump of each body. The first bodies are `fixed`; the others fill the box (m) around them.
     """
     bodies, size = random_start(species, clumps, fixed, box, streams)
     # One stiffness for all materials: only the overlaps count.
@@ -47,13 +48,13 @@ def packed_poses(
         energy = np.append(energy, latest[:steps])
         if crowded:
             make_room(world)
-        elif steps < LOOKS_BACK:  # nothing touches any more
+        elif steps < LOOKS_BACK:  # no contacts are left
             break
     return Poses(bodies.position.T, bodies.orientation.T)  # no copies, to save memory
 
 
 def settled(energy: Array, least: float) -> bool:
-    """Is the last of the energies almost nothing, or does the energy hardly fall any more?"""
+    """Whether the last of the energies is at most `least`, or the energy has almost stopped falling."""
     if energy.size <= 2 * LOOKS_BACK:
         return bool(energy.size and energy[-1] <= least)
     return bool(energy[-1] <= least or energy[-1] > (1.0 - LEAST_FALL) * energy[-1 - LOOKS_BACK])
@@ -66,7 +67,7 @@ def random_start(
     box: tuple[float, float, float],
     streams: Streams,
 ) -> tuple[Bodies, Array]:
-    """Bodies at rest, overlapping, and the radii (n,) of spheres of their volumes, m."""
+    """Overlapping bodies at rest, and the radii (n,) of spheres of the same volumes, m."""
     n, first = species.size, len(fixed.position)
     size = np.cbrt([0.75 / np.pi * clump.volume for clump in clumps])[species]
     margin = np.minimum(size[first:], 0.5 * np.array(box)[:, None])
@@ -75,7 +76,7 @@ def random_start(
     room = np.array(box)[:, None] - 2.0 * margin
     position[:, first:] = margin + room * one_in_each_cell(species[first:], box, streams.positions)
     orientation[:, first:] = random_orientations(streams.orientations, n - first).T
-    # The stiffness of a contact goes with the radius: with a mass that does so too, small and large bodies relax alike.
+    # The stiffness of a contact grows with the radius; masses that do so too let small and large bodies relax alike.
     gyration = np.array([clump.principal_inertia / clump.mass for clump in clumps]).T
     swing = [float(np.linalg.norm(clump.body_spheres[:, :3], axis=1).max()) for clump in clumps]
     return Bodies(
@@ -86,7 +87,7 @@ def random_start(
         force=np.zeros((3, n)),
         torque=np.zeros((3, n)),
         mass=size,
-        inertia=size * gyration.take(species, axis=1),  # the moments are all that `relax` looks at
+        inertia=size * gyration.take(species, axis=1),  # `relax` reads the moments only
         reach=np.array([clump.bounding_radius for clump in clumps])[species],
         swing=np.array(swing)[species],
         shape=species,
@@ -94,10 +95,10 @@ def random_start(
 
 
 def one_in_each_cell(species: NDArray[np.int64], box: tuple[float, float, float], generator: np.random.Generator) -> Array:
-    """(3, n) random places as fractions of the box, evenly spread: one in each of n cells of a grid.
+    """Random positions (3, n) as fractions of the box, evenly spread: one in each of n cells of a grid.
 
-    Species are mixed at random. The bodies of one species are in the order of the cells, so that neighbours are near each
-    other in memory, too.
+    Species are mixed at random. The bodies of one species are in the order of the cells, so that neighbours are close in
+    memory.
     """
     n = species.size
     edge = np.cbrt(np.prod(box) / n)
@@ -106,4 +107,4 @@ def one_in_each_cell(species: NDArray[np.int64], box: tuple[float, float, float]
     for k in np.unique(species):
         cell[species == k] = np.sort(cell[species == k])
     column = np.stack(np.unravel_index(cell, cells[::-1])[::-1])  # x varies fastest
-    return (column + generator.random((3, n))) / cells[:, None]
+    return np.asarray((column + generator.random((3, n))) / cells[:, None])

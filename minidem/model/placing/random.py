@@ -66,7 +66,7 @@ def random_poses(
 ) -> tuple[Poses, int]:
     """Poses of n bodies, principal axes -> world, and the number of bodies that could be placed.
 
-    `species` (n,) is the clump of each body, `reach` (n,) the radius of its bounding sphere (m). The first bodies are
+    `species` (n,) is the clump of each body, `reach` (n,) the radius of its bounding sphere, m. The first bodies are
     `fixed`. The others are placed at random in the box (m), the largest first, because they need the most room.
     """
     n, first = species.size, len(fixed.position)

@@ -94,8 +94,8 @@ def stepper(integrator: str, normalised: bool | None = None) -> Callable[[int, i
 def repeated(stages, times, q, spin, torque, inertia, dt):  # type: ignore[no-untyped-def]
     """Apply all stages `times` times to all bodies."""
     for _ in range(times):
-        for k in range(len(stages)):
-            stages[k](q, spin, torque, inertia, 0, q.shape[1], dt)
+        for stage in stages:
+            stage.move(q, spin, torque, inertia, 0, q.shape[1], dt)
 
 
 BODIES = 1000  # not a power of two, at which rows would compete for the same cache lines

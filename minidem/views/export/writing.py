@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from ...errors import InputError, WriteError, unknown_name
-from ...files.trajectory import FILES, Trajectory, manifest_of, writer_of
+from ...files.manifest import manifest_of, writer_of
+from ...files.names import FILES
+from ...files.trajectory import Trajectory
 from .cloud import Cloud
 from .registry import FORMATS
 from .replacing import part_of

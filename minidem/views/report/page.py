@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import InputError
-from ...study.records import write_whole
+from ...files.whole import write_whole
 from ..plots import kind_of
 from .elements import Report, text
 from .run_part import run_report

@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import InputError
-from ...files.trajectory import Trajectory, is_summary, manifest_of
+from ...files.manifest import is_summary, manifest_of
+from ...files.trajectory import Trajectory
 from ..figures import Plot
 from ..run_plots import runs_plot
 from .elements import Report, brief, figure_of, folded, links, pairs_table, read, text

@@ -63,11 +63,9 @@ def shown_spaces(trajectory: Trajectory, states: Sequence[Frame]) -> list[Space]
     bodies travel far: walls should not move.
     """
     spaces = [shown_space(trajectory, [state]) for state in states]
-    if trajectory.box is None and len(trajectory.planes.point):
-        whole = shown_space(trajectory, states)
-        if finite_size(whole) <= FAR * max(finite_size(space) for space in spaces):
-            return [whole] * len(states)
-    return spaces
+    whole = shown_space(trajectory, states)
+    fixed = whole.walls and whole.size <= FAR * max(finite_size(space) for space in spaces)
+    return [whole] * len(states) if fixed else spaces
 
 
 def finite_size(space: Space) -> float:
@@ -77,8 +75,10 @@ def finite_size(space: Space) -> float:
 
 def middle_of(space: Space) -> list[float]:
     """Coordinates of the middle of a space, m; the origin if the run blew up."""
+    if not np.isfinite(space.size):
+        return [0.0, 0.0, 0.0]
     middle: list[float] = ((space.low + space.high) / 2).tolist()
-    return middle if np.isfinite(space.size) else [0.0, 0.0, 0.0]
+    return middle
 
 
 def walls_of(space: Space) -> list[dict[str, Any]]:

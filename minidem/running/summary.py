@@ -1,0 +1,55 @@
+"""The summary of a run: what `minidem run --json` prints."""
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..scenario.reading import Scenario
+from .recorder import Recorder
+from .wall_clock import Clock
+
+if TYPE_CHECKING:
+    from .simulation import Simulation
+
+Array = NDArray[np.float64]
+
+
+def deviation(total: Array | float, initial: float) -> Any:
+    """Relative energy deviation |E - E0| / |E0|; NaN where E0 is zero."""
+    with np.errstate(all="ignore"):  # the run may have blown up
+        return np.abs(np.subtract(total, initial)) / np.abs(initial)
+
+
+def drift_summary(total: Array, initial: float) -> dict[str, float | None]:
+    """Energies (J) and relative deviations over the energy log `total` (rows,); None for what is not finite."""
+    drift = deviation(total, initial) if total.size else np.array([math.nan])
+    values = {
+        "initial": initial,
+        "final": total[-1] if total.size else initial,
+        "drift_mean": drift.mean(),
+        "drift_last": drift[-1],
+        "drift_max": drift.max(),
+    }
+    return {name: float(value) if math.isfinite(value) else None for name, value in values.items()}
+
+
+def run_summary(
+    simulation: "Simulation", scenario: Scenario, clock: Clock, recorder: Recorder, status: str
+) -> dict[str, Any]:
+    """What `minidem run --json` prints about a run that has ended."""
+    model, wall = simulation.model, clock.wall_s
+    return {
+        "run_dir": None if recorder.directory is None else str(recorder.directory),
+        "bodies": len(model.species),
+        "spheres": model.spheres,
+        "steps": simulation.step,
+        "dt": model.dt,
+        "wall_s": wall,
+        "us_per_step": 1e6 * wall / max(simulation.step, 1),
+        "compile_s": clock.set_up,
+        "integrator": scenario.integrator.rotation,
+        "energy": drift_summary(np.array(recorder.totals), simulation.initial_energy),
+        "status": status,
+    }
