@@ -42,7 +42,13 @@ def options(words: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--quick", action="store_true", help="short timings; leaves out the largest scenes")
     parser.add_argument("--no-start", action="store_true", help="do not time the start-up of commands")
-    parser.add_argument("--out", type=Path, default=Path("output/benchmarks.json"), metavar="FILE.json")
+    parser.add_argument(
+        "--out",
+        type=Path,
+        default=Path("output/benchmarks.json"),
+        metavar="FILE.json",
+        help="result file [default: output/benchmarks.json]",
+    )
     parser.add_argument(
         "--compare",
         type=Path,

@@ -96,6 +96,6 @@ def account(rows: Sequence[Row]) -> str:
     failed = [row for row in rows if row["status"] != "ok"]
     seconds = sum(row.get("wall_s") or 0.0 for row in rows)
     hosts = {row.get("host") for row in rows} - {None}
-    where = machine() if hosts == {platform.node()} else f"{len(hosts)} hosts, not this machine alone"
+    where = machine() if hosts == {platform.node()} else f"number of hosts: {len(hosts)}"
     lost = f"; {len(failed)} failed, the first: {failed[0]['reason']}" if failed else ", none failed"
     return f"{len(rows)} runs{lost}; {seconds:.4g} s in total, one core per run; {where}"

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from minidem.reproduce import TARGETS, reproduced
-from minidem.reproduce.newmark.common import ATTITUDE, MOMENTUM, converge, shift
+from minidem.reproduce.measures import shift
+from minidem.reproduce.newmark.common import ATTITUDE, MOMENTUM, converge
 from minidem.reproduce.newmark.fig8 import relative_error
 from minidem.reproduce.newmark.free import increment, motions
 from minidem.reproduce.newmark.toss import energy_change, momentum_change

@@ -156,5 +156,5 @@ def test_quick_cells_of_the_rods():
 
 
 def test_account_of_the_runs():
-    assert account([row(wall_s=1.5), row(wall_s=2.0)]).startswith("2 runs, none failed; 3.5 s in all")
-    assert account([row(), failed()]).startswith("2 runs; 1 failed, the first: its process died; 2 s in all")
+    assert account([row(wall_s=1.5), row(wall_s=2.0)]).startswith("2 runs, none failed; 3.5 s in total")
+    assert account([row(), failed()]).startswith("2 runs; 1 failed, the first: its process died; 2 s in total")

@@ -115,7 +115,7 @@ def test_figure_from_existing_records(minidem_command, directory):
     assert rows["fincham-yade: deviation at 3.1e-07 s (%)"] == pytest.approx(200 * 3.1e-7)
     assert rows["fincham-yade / spiral: deviation at 4.85e-06 s"] == pytest.approx(1)
     assert rows["free-rotor: slope"] == pytest.approx(1)
-    assert report["notes"][-1].startswith("1710 runs; 2 failed, the first: its process died; 1710 s in all")
+    assert report["notes"][-1].startswith("1710 runs; 2 failed, the first: its process died; 1710 s in total")
     table = list(csv.DictReader((directory / "out" / "spiral-fig7" / "spiral-fig7.csv").open()))
     assert len(table) == 51 and [row["runs"] for row in table[:2]] == ["49", "50"]
 
