@@ -502,9 +502,7 @@ def test_directory_of_another_study_is_refused_with_the_difference(study_of, tmp
     with pytest.raises(InputError) as caught:
         prepare_directory(tmp_path / "out", study_of("set.time.end = 0.5\naxes.seed = [1, 3]"))
     first, *lines = str(caught.value).splitlines()
-    assert first.endswith(
-        "was made by another study; give --overwrite to replace it, or another --out. The difference:"
-    )
+    assert first.endswith("was made by another study; give --overwrite to replace it, or another --out. The difference:")
     changed = [line for line in lines if line[:1] in "+-"]
     assert changed == [
         "--- there",
