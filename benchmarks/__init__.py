@@ -1,1 +1,1 @@
-"""Timings of the engine, of its start and of other codes on the same scenes: `python -m benchmarks`."""
+"""Timings of the engine, of start-up, and of other codes on the same scenes: `python -m benchmarks`."""

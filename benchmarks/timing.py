@@ -1,4 +1,4 @@
-"""Medians of repeated timings, of several codes in turns."""
+"""Repeated timings of several codes, in turns."""
 
 import math
 import os
@@ -20,7 +20,7 @@ Say = Callable[[str], None]
 
 
 def spread(values: Sequence[float]) -> dict[str, Any]:
-    """Median, quartiles and all the values."""
+    """Median, quartiles ("low", "high") and all values."""
     if len(values) == 1:
         low = median = high = values[0]
     else:
@@ -29,7 +29,7 @@ def spread(values: Sequence[float]) -> dict[str, Any]:
 
 
 class Entry:
-    """One code with one number of threads on one scene."""
+    """The timings of one code with one number of threads on one scene."""
 
     def __init__(self, scene: Scene, code: str, threads: int, command: list[str]):
         self.row: Row = {"scene": scene.name, "code": code, "threads": threads}
@@ -42,7 +42,7 @@ class Entry:
         self.candidates: list[int] = []
 
     def calibrate(self, seconds: float) -> None:
-        """Finds how many steps take that long, twice in a row: on a busy machine a single step may."""
+        """Find a number of steps that takes at least that long, twice in a row: on a busy machine a single step may."""
         while True:
             took = min(self.worker.ask("run", self.steps)["seconds"] for _ in range(2))
             if took >= seconds:
@@ -50,6 +50,7 @@ class Entry:
             self.steps = math.ceil(self.steps * min(max(1.2 * seconds / took, 1.2), 8.0))
 
     def repeat(self) -> None:
+        """Make one timing."""
         took = self.worker.ask("run", self.steps)
         self.seconds.append(took["seconds"])
         self.cpu.append(took["cpu"])
@@ -60,6 +61,7 @@ class Entry:
                 self.candidates.append(now["candidates"])
 
     def finished(self, end: dict[str, Any]) -> Row:
+        """The row of results; `end` is the final state."""
         spheres = self.ready["spheres"]
         start, total = (state["kinetic"] + state["elastic"] for state in (self.row["start"], end))
         us = spread([1e6 * seconds / self.steps for seconds in self.seconds])
@@ -78,7 +80,7 @@ class Entry:
             "msphere_steps_per_s": spheres / us["median"],
             "contacts": contacts,
             "candidates": statistics.mean(self.candidates) if self.candidates else None,
-            # In a dilute box a step has fewer than one contact on average, and its cost is not theirs.
+            # In a dilute box there is less than one contact per step, and contacts do not determine the cost.
             "ns_per_contact": 1e3 * us["median"] / contacts if contacts and contacts >= 1 else None,
             "peak_mb": end["peak_mb"],
             "own_bytes_per_sphere": None if own is None else 1e6 * own / spheres,
@@ -88,7 +90,10 @@ class Entry:
 def timed(
     scene: Scene, commands: dict[tuple[str, int], list[str]], repeats: int, seconds: float, elastic: Any, say: Say
 ) -> list[Row]:
-    """The rows of one scene. `elastic(file)` is the energy of sphere positions in a file, for codes that do not tell it."""
+    """The rows of one scene; `commands` by (code, threads).
+
+    `elastic(file)` is the elastic energy (J) for sphere positions in a file, for codes that do not report it.
+    """
     entries: list[Entry] = []
     rows = []
     try:
@@ -101,7 +106,7 @@ def timed(
                 continue
             entries.append(entry)
             if entry.ready.get("threads", threads) < threads:
-                say(f"{label}: left out: a system of this size stays on {entry.ready['threads']}")
+                say(f"{label}: left out: too small, it runs on {entry.ready['threads']}")
                 entries.remove(entry)
                 entry.worker.close()
         with tempfile.TemporaryDirectory() as folder:
@@ -112,7 +117,7 @@ def timed(
                 return now if "elastic" in now else now | {"elastic": elastic(places)}
 
             for entry in entries:
-                say(f"{scene.name}: {entry.row['code']}, {entry.row['threads']} threads: {scene.warm_up} steps to warm up")
+                say(f"{scene.name}: {entry.row['code']}, {entry.row['threads']} threads: {scene.warm_up} steps of warm-up")
                 entry.row["start"] = energies(entry)
                 entry.worker.ask("run", scene.warm_up)
                 entry.row["warm"] = energies(entry)
@@ -130,6 +135,7 @@ def timed(
 
 
 def _wall_time(command: list[str], environment: dict[str, str] | None = None) -> float:
+    """Wall time of a command, s."""
     began = time.perf_counter()
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=os.environ | (environment or {}))
     took = time.perf_counter() - began
@@ -139,14 +145,14 @@ def _wall_time(command: list[str], environment: dict[str, str] | None = None) ->
 
 
 def _first_step(scene: Scene, threads: int, folder: str) -> list[str]:
-    """A run of one step: a run has at least one, however early its end."""
+    """The command of a run of one step: every run has at least one, however early its end."""
     sets = [word for change in [*changes(scene), "time.end=1e-12"] for word in ("--set", change)]
     options = ["--threads", str(threads), "--out", f"{folder}/run", "--overwrite", "--quiet"]
     return [*MINIDEM, "run", str(scene.path), *sets, *options]
 
 
 def start_times(scenes: Sequence[Scene], repeats: int, say: Say) -> dict[str, Any]:
-    """Seconds from the call to the end of `minidem --help`, of a first run ever, and of a run of one step."""
+    """Wall times (s) of `minidem --help`, of a run of one step with an empty cache, and with everything compiled."""
     with tempfile.TemporaryDirectory() as folder:
         say("start: minidem --help")
         help_s = spread([_wall_time([*MINIDEM, "--help"]) for _ in range(repeats)])

@@ -1,11 +1,12 @@
-"""minidem itself behind the protocol: `python -m benchmarks.worker SCENE THREADS`."""
+"""minidem's worker: `python -m benchmarks.worker SCENE THREADS`."""
 
 import sys
 import time
 from typing import Any
 
 from minidem import Simulation
-from minidem.scenario.tables import parse
+from minidem.machine import map_large_arrays
+from minidem.scenario.reading import parse
 
 from .protocol import memory_mb, serve
 from .scenes import scenario_of, scene_of
@@ -20,7 +21,7 @@ place = [{clump = "ball", count = 1}]
 
 
 def contacts(simulation: Simulation) -> dict[str, int | None]:
-    """Sphere pairs and sphere-wall pairs that overlap now, and those on the lists of candidates, each counted once."""
+    """Numbers of sphere and sphere-wall pairs that overlap now, and of candidate pairs; None if the engine has changed."""
     try:
         from minidem.engine.world import candidate_pairs
 
@@ -31,6 +32,8 @@ def contacts(simulation: Simulation) -> dict[str, int | None]:
 
 
 def main(name: str, threads: int) -> None:
+    """Serve one scene until the input ends."""
+    map_large_arrays()  # as the command does
     scene = scene_of(name)
     Simulation(parse(ONE_BALL), threads=threads).advance(1)  # loads every kernel: what comes on top is the scene's
     baseline = memory_mb("VmRSS")

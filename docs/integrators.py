@@ -1,7 +1,7 @@
-"""Writes docs/integrators.md from integrators.template.md, the rows of the registry and the tables in docs/results/.
+"""Writes docs/integrators.md from integrators.template.md, the registry and the tables in docs/results/.
 
-python docs/integrators.py             the page
-python docs/integrators.py --measure   first docs/results/rods.csv: every scheme in five boxes of rods for 20 s
+python docs/integrators.py             write the page
+python docs/integrators.py --measure   first make docs/results/rods.csv: each scheme in five boxes of rods for 20 s
 """
 
 import csv
@@ -18,8 +18,8 @@ SEEDS = 5
 SCOREBOARD = DOCS / "results" / "scoreboard.csv"
 
 
-def measured_rods() -> None:
-    """Medians: the deviation of one box is up to four times that of another."""
+def write_rods() -> None:
+    """Write the drifts of each scheme to RODS: medians, because individual seeds differ by up to a factor of four."""
     rods = minidem.load(DOCS.parent / "scenarios" / "rods.toml")
     with RODS.open("w", newline="") as file:
         writer = csv.writer(file)
@@ -32,37 +32,40 @@ def measured_rods() -> None:
 
 
 def median_of(energies: list[dict[str, float | None]], drift: str) -> float | None:
-    """None if that of most is no number."""
+    """The median of one drift over all runs; None if it is not finite."""
     values = sorted(math.inf if energy[drift] is None else energy[drift] for energy in energies)
     middle = values[len(values) // 2]
     return None if math.isinf(middle) else middle
 
 
 def table(path: Path) -> list[dict[str, str]]:
+    """The rows of a CSV file, by column name."""
     with path.open(newline="") as file:
         return list(csv.DictReader(file))
 
 
 def page() -> str:
-    rods = {row["integrator"]: f"{float(row['drift_max']):.1e}" if row["drift_max"] else "no number" for row in table(RODS)}
+    """The text of docs/integrators.md. Schemes that are not in the tables of docs/results/ yet have dashes."""
+    rods = {row["integrator"]: f"{float(row['drift_max']):.1e}" if row["drift_max"] else "not finite" for row in table(RODS)}
     bench = {row["integrator"]: row for row in table(SCOREBOARD) if row["case"] == "constant-torque"}
     titles = [
         "name",
-        "what",
+        "summary",
         "orders",
-        "torques a step",
+        "torque evaluations per step",
         "conserves",
         "dt for 1e-5",
-        "ns a step",
-        "energy of rods",
+        "ns per step",
+        "max energy deviation (rods)",
         "source",
     ]
     cells = [titles, ["---"] * len(titles)]
     for s in SCHEMES.values():
-        row = bench[s.name]
-        step, cost = f"{float(row['dt_for_1e-5_s']):.2e}", f"{float(row['step_cost_ns']):.0f}"
+        step, cost = "-", "-"
+        if row := bench.get(s.name):
+            step, cost = f"{float(row['dt_for_1e-5_s']):.2e}", f"{float(row['step_cost_ns']):.0f}"
         orders, conserves = f"{s.order_q}, {s.order_omega}", s.conserves.replace("|q|", "length of q")
-        evaluations, energy = str(s.torque_evaluations), rods.get(s.name, "refused")
+        evaluations, energy = str(s.torque_evaluations), rods.get(s.name, "-")
         cells.append([f"`{s.name}`", s.summary, orders, evaluations, conserves, step, cost, energy, s.source])
     lines = "\n".join("| " + " | ".join(line) + " |" for line in cells)
     template = (DOCS / "integrators.template.md").read_text()
@@ -71,5 +74,5 @@ def page() -> str:
 
 if __name__ == "__main__":
     if "--measure" in sys.argv:
-        measured_rods()
+        write_rods()
     (DOCS / "integrators.md").write_text(page())

@@ -1,28 +1,28 @@
-"""A rotational integrator of one's own, on the test bench and in a run, without touching the package.
+"""A rotational integrator of your own, on the test bench and in a run, without any change to the package.
 
 rate   = d omega/dt[omega(n), M(n)],     middle = omega(n) + dt/2 rate
 q(n+1) = q(n) exp(dt/2 middle),          omega(n+1) = omega(n) + dt d omega/dt[middle, M(n)]
 
-Second order under a constant torque; but as it holds the torque of the beginning of a step, no scheme for contacts: the
-energy of colliding rods drifts by per cents. A leapfrog would keep omega half a step behind.
+Second order under a constant torque. Not for contacts: it holds the torque constant at its value at the start of the step,
+and the energy of colliding rods drifts by several per cent. A leapfrog scheme would keep omega half a step behind q.
 """
 
 from pathlib import Path
 
 import minidem
-from minidem.engine.quaternion import turned
-from minidem.engine.rotation.euler import acceleration, kicked
-from minidem.rotor import run
+from minidem.rotor.bench import run
+from minidem.schemes import acceleration, kicked, turned
 
 
-# Functions of one body on plain tuples: q (w, x, y, z); omega, torque and inertia in principal axes. numba compiles them.
+# Functions of one body on plain tuples: q is (w, x, y, z); omega, torque and inertia are in the principal-axis body frame.
+# numba compiles them.
 def start(q, omega, torque, inertia, dt):
-    """From q and omega on step to what the scheme keeps: the same here; leapfrog schemes go half a step back."""
+    """From q and omega at step 0 to what the scheme stores: here the same; leapfrog schemes move omega half a step back."""
     return q, omega
 
 
 def advance(q, omega, torque, inertia, dt):
-    """From step n to n + 1, with the torque of n."""
+    """From step n to n + 1, with the torque at n."""
     middle = kicked(omega, acceleration(omega, torque, inertia), 0.5 * dt)
     q = turned(q, middle, dt)
     return q, kicked(omega, acceleration(middle, torque, inertia), dt)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .running.conduct import Result, resume, run
     from .running.contacts import Contacts
     from .running.simulation import Simulation
-    from .scenario.tables import Scenario, load
+    from .scenario.reading import Scenario, load
 
     __version__: str
 
@@ -34,12 +34,12 @@ _HOMES = {
     "InputError": "errors",
     "PhysicsError": "errors",
     "Result": "running.conduct",
-    "Scenario": "scenario.tables",
+    "Scenario": "scenario.reading",
     "ScenarioError": "errors",
     "Simulation": "running.simulation",
     "Trajectory": "files.trajectory",
     "WriteError": "errors",
-    "load": "scenario.tables",
+    "load": "scenario.reading",
     "register": "engine.rotation.registry",
     "resume": "running.conduct",
     "run": "running.conduct",

@@ -1,15 +1,15 @@
-"""What the user got wrong; the command line prints these without a traceback and exits with code 2."""
+"""Errors that the command line reports without a traceback, and their messages."""
 
 import difflib
 from collections.abc import Iterable
 
 
 class InputError(Exception):
-    """Bad usage or a bad file. The message names the file, what is wrong and the remedy."""
+    """Bad usage or a bad file; exit code 2. The message names the file, the problem and the remedy."""
 
 
 class WriteError(Exception):
-    """A run directory that can no longer be written to, say on a full disk; exit code 1."""
+    """Output cannot be written, for example because the disk is full; exit code 1."""
 
 
 class PhysicsError(Exception):
@@ -17,7 +17,7 @@ class PhysicsError(Exception):
 
 
 class ScenarioError(InputError):
-    """Everything that is wrong with one scenario, each entry as ``file: key.path: message``."""
+    """All the errors of one scenario. Each entry of `errors` reads ``file: key.path: message``."""
 
     def __init__(self, errors: list[str]):
         super().__init__("\n".join(errors))
@@ -25,13 +25,14 @@ class ScenarioError(InputError):
 
 
 def nearest(word: str, valid: Iterable[str]) -> str | None:
-    """The valid name that `word` was probably meant to be."""
+    """The valid name that is most similar to `word`, ignoring case; None if none is similar."""
     by_lower_case = {name.lower(): name for name in valid}
     close = difflib.get_close_matches(word.lower(), by_lower_case, n=1)
     return by_lower_case[close[0]] if close else None
 
 
 def unknown_name(kind: str, name: str, valid: Iterable[str]) -> InputError:
+    """An error that suggests the nearest valid name and lists all of them; `kind` says what is named."""
     names = list(valid)
     meant = nearest(name, names)
     hint = f" did you mean {meant}?" if meant else ""

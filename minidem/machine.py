@@ -1,6 +1,7 @@
-"""What this machine is like."""
+"""Facts about this machine: processors, memory, installed versions."""
 
 import contextlib
+import ctypes
 import os
 import platform
 import re
@@ -13,7 +14,7 @@ DRAWING_LIBRARIES = "libegl1 and libgl1-mesa-dri, or libosmesa6 (Debian, Ubuntu)
 
 
 def processors() -> int:
-    """That this process may use."""
+    """Number of processors that this process may use."""
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # not on every system
@@ -21,7 +22,7 @@ def processors() -> int:
 
 
 def machine() -> str:
-    """For people."""
+    """Processor model and number of processors, as text."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:  # not on every system
@@ -32,15 +33,17 @@ def machine() -> str:
 
 @cache
 def version(package: str) -> str:
+    """Installed version of a package."""
     return metadata.version(package)
 
 
 def available_memory() -> int | None:
-    """Bytes that this process can still get: the least that the machine and its limits leave. None if unknown."""
+    """Bytes that this process can still allocate within all limits of the system; None if unknown."""
     return min((max(0, bytes_) for bytes_ in _memory_bounds()), default=None)
 
 
 def _memory_bounds() -> Iterator[int]:
+    """Bytes left by each limit that can be read: free memory, control groups, address space."""
     with contextlib.suppress(OSError):  # not on every system
         if found := re.search(r"^MemAvailable: +(\d+) kB", Path("/proc/meminfo").read_text(), re.MULTILINE):
             yield 1024 * int(found[1])
@@ -61,7 +64,7 @@ def _memory_bounds() -> Iterator[int]:
 
 
 def _cgroup_bounds(root: Path, name: str, limit: str, usage: str, cached: str) -> Iterator[int]:
-    """What the group of this process and those around it leave. The files that they keep in memory can go."""
+    """Bytes left in the control group of this process and in each of its parents. Cached files count as free."""
     group = root / name.lstrip("/")
     for level in (group, *group.parents):
         if level == root.parent:
@@ -72,8 +75,18 @@ def _cgroup_bounds(root: Path, name: str, limit: str, usage: str, cached: str) -
             yield bound - int((level / usage).read_text()) + (int(droppable[1]) if droppable else 0)
 
 
+def map_large_arrays() -> None:
+    """Give arrays of a megabyte or more memory of their own, which can grow in place and is returned when they are freed.
+
+    By default, glibc stops doing so once a few such arrays were freed, and keeps the gaps between the others.
+    """
+    mmap_threshold = -3
+    with contextlib.suppress(OSError, AttributeError, TypeError):  # another C library
+        ctypes.CDLL(None).mallopt(mmap_threshold, 2**20)
+
+
 def in_bytes(count: float) -> str:
-    """For people."""
+    """A number of bytes as text with a unit, such as "1.5 GB"."""
     for power, unit in ((12, "TB"), (9, "GB"), (6, "MB")):
         if count >= 10**power:
             return f"{count / 10**power:.3g} {unit}"

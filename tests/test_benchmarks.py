@@ -1,4 +1,4 @@
-"""The benchmark tool: what comes out of a tiny run, how two results are compared, what other codes are given."""
+"""The benchmarks: results of a tiny run, comparison of two results, scenes for other codes."""
 
 import copy
 import io
@@ -19,7 +19,7 @@ from benchmarks.protocol import ROOT, Worker, WorkerError
 from benchmarks.scenes import Scene, changes, scene_of
 from benchmarks.timing import spread
 from minidem.engine.rotation.registry import SCHEMES
-from minidem.scenario.tables import parse
+from minidem.scenario.reading import parse
 
 TWO_BALLS = str(ROOT / "scenarios/two_spheres.toml")
 TINY = ["--scenes", TWO_BALLS, "--threads", "1", "--repeats", "3", "--seconds", "0.002", "--no-start"]
@@ -33,7 +33,7 @@ clump.ball = {spheres = [[0, 0, 0, 0.005]], material = "soft"}
 clump.pair = {spheres = [[0, 0, 0, 0.005], [0.005, 0, 0, 0.004]], material = "soft"}
 place = [{clump = "pair", packing_fraction = 0.3, speed = 1.0}, {clump = "ball", packing_fraction = 0.32, speed = 1.0}]
 """
-HOUR = spread([3.6e9, 3.7e9, 3.8e9])  # a step
+HOUR = spread([3.6e9, 3.7e9, 3.8e9])  # us per step
 EARLIER = {
     "scene": "two_spheres",
     "code": "minidem",
@@ -46,7 +46,7 @@ EARLIER = {
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    """The result of a tiny run, as it was written and as it was printed."""
+    """The result of a tiny run: the JSON that was written, and the text that was printed."""
     folder = tmp_path_factory.mktemp("benchmarks")
     (folder / "earlier.json").write_text(json.dumps({"results": [EARLIER]}))
     file, printed = folder / "new" / "tiny.json", io.StringIO()
@@ -75,7 +75,7 @@ def test_what_is_written(tiny):
 
 def test_what_is_printed(run):
     printed = run[1]
-    for column in ("bodies", "us a step", "M sphere-steps/s", "contacts", "ns a contact", "peak MB", "new / old"):
+    for column in ("bodies", "us per step", "M sphere-steps/s", "contacts", "ns per contact", "peak MB", "new / old"):
         assert column in printed
     assert "two_spheres" in printed and "faster" in printed
 
@@ -95,15 +95,15 @@ def test_a_difference_is_flagged_above_the_spread_only(tiny):
     assert "nothing to compare" in report.comparison(tiny, other)
 
 
-def test_starts_are_told_and_compared():
+def test_start_up_times_are_shown_and_compared():
     start = {"help_s": spread([0.1, 0.2]), "cold_s": {"scene": "rods", "seconds": 20.0}, "warm_s": {"rods": spread([1.0])}}
-    assert "nothing compiled yet" in report.starts(start)
+    assert "empty cache" in report.starts(start)
     later = start | {"warm_s": {"rods": spread([3.0])}}
     lines = report.comparison({"results": [], "start": later}, {"results": [], "start": start}).splitlines()
     assert "within the spread" in lines[1] and "SLOWER" in lines[2]
 
 
-def test_a_missing_scene_is_told(capsys):
+def test_a_missing_scene_is_reported(capsys):
     assert main(["--scenes", "no-such-scene"]) == 2
     assert "no-such-scene: left out: no file" in capsys.readouterr().err
 
@@ -122,8 +122,8 @@ def test_a_worker_that_fails_says_why(tmp_path):
         Worker([sys.executable, str(script)])
 
 
-def test_a_larger_box_of_the_same():
-    """Ten times the volume, and ten times the bodies where these are counted."""
+def test_a_larger_box_of_the_same_scene():
+    """Ten times the volume, and ten times the bodies if their number is given."""
     rods = scene_of("rods")
     larger = minidem.load(rods.path, changes(Scene("more", rods.path, 0, times=10)))
     assert np.prod(larger.domain.box) == pytest.approx(10 * np.prod(minidem.load(rods.path).domain.box))
@@ -131,7 +131,7 @@ def test_a_larger_box_of_the_same():
 
 
 def test_what_other_codes_are_given(tmp_path):
-    """Rods: masses, places and energies are those that minidem itself starts with."""
+    """Rods: masses, positions and energies are those of minidem's initial state and of a rod of three spheres."""
     scenario = minidem.load(ROOT / "scenarios/rods.toml")
     export.write(scenario, "rods.toml", tmp_path / "rods.npz")
     scene = dict(np.load(tmp_path / "rods.npz"))
@@ -150,8 +150,8 @@ def test_what_other_codes_are_given(tmp_path):
     assert export.elastic_energy(scene, scene["sphere_position"]) == 0.0
 
 
-def test_the_energy_of_places_is_the_engines():
-    """Two balls in the middle of their collision, and one pressed into a wall."""
+def test_elastic_energy_from_positions_is_that_of_the_engine():
+    """Two balls in the middle of their collision against the engine, and one pressed into a wall against Hertz' formula."""
     scenario = minidem.load(TWO_BALLS)
     scene = export.exported(scenario)
     simulation = minidem.Simulation(scenario)
@@ -168,58 +168,60 @@ def test_the_energy_of_places_is_the_engines():
     assert export.elastic_energy(wall, apart) == pytest.approx(expected, rel=1e-9)
 
 
-def test_contacts_are_counted_as_they_are_now():
-    """Rods in flight and in contact, and a heap between walls, against all pairs of spheres."""
+def test_contacts_are_counted_at_the_current_step():
+    """Rods in flight and in contact, and a heap between walls, against a search over all pairs of spheres."""
     for text, steps in ((None, [0] + [40] * 30), (HEAP, [0, 20, 20])):
         scenario = minidem.load(ROOT / "scenarios/rods.toml") if text is None else parse(text)
         simulation, seen = minidem.Simulation(scenario), []
         for count in steps:
             simulation.advance(count)
-            told, world = worker.contacts(simulation), simulation._world
-            seen.append(told["contacts"])
-            expected = brute_force.contacts(world.bodies, world.shapes, world.walls, simulation.model.modulus)[0].size
-            assert told["contacts"] == expected <= told["candidates"]
-            assert (told["contacts"] > 0) == (simulation.energies["elastic"] > 0)
+            counts, world = worker.contacts(simulation), simulation._world
+            seen.append(counts["contacts"])
+            expected = brute_force.contacts(
+                world.bodies, world.shapes, world.walls, brute_force.modulus_of(simulation.model)
+            )[0].size
+            assert counts["contacts"] == expected <= counts["candidates"]
+            assert (counts["contacts"] > 0) == (simulation.energies["elastic"] > 0)
         assert max(seen) > 0 and len(set(seen)) > 1
 
 
 def test_parts_of_a_step():
-    """Of two balls, and of a heap of more than one block: every part takes its time, and the scene is left alone."""
+    """Two balls, and a heap of more than one block: every part can be timed, and the scene does not change."""
     for scenario in (minidem.load(TWO_BALLS), parse(HEAP)):
         simulation = minidem.Simulation(scenario)
         simulation.advance(10)
         before = simulation.frame(), simulation.energies["elastic"], int(simulation._world.lists.age[0])
         kernels = split._kernels(simulation)
-        names = ["translation", "rotation", "have spheres travelled", "contacts", "lists anew", "close lists anew"]
+        names = ["translation", "rotation", "check displacements", "contacts", "build lists", "build close lists"]
         assert list(kernels) == (names if simulation._world.lists.wanted.size == 1 else names[:-1])
         for kernel in kernels.values():
             kernel(3)
         assert (simulation.energies["elastic"], simulation._world.lists.age[0]) == before[1:]
         assert np.array_equal(simulation.frame().position, before[0].position)
         assert np.array_equal(simulation.frame().velocity, before[0].velocity)
-        assert kernels["have spheres travelled"](3) == 0  # they are where their lists were made
-        assert kernels["lists anew"](1)  # with room for them
+        assert kernels["check displacements"](3) == 0  # they have not moved since their lists were built
+        assert kernels["build lists"](1)  # there is room for the lists
 
 
-def test_parts_are_told_with_their_share():
+def test_parts_are_shown_with_their_share():
     lines = split.parts(scene_of(TWO_BALLS), seconds=0.002)
-    names = ["whole step", "translation", "rotation", "have spheres travelled", "contacts"]
+    names = ["whole step", "translation", "rotation", "check displacements", "contacts"]
     assert [line[1] for line in lines[:-2]] == names
-    assert re.fullmatch(r"lists anew, every \d+ steps", lines[-2][1])
-    assert re.fullmatch(r"close lists anew, every \d+ steps", lines[-1][1])
+    assert re.fullmatch(r"build lists, every \d+ steps", lines[-2][1])
+    assert re.fullmatch(r"build close lists, every \d+ steps", lines[-1][1])
     assert all(float(line[2]) > 0 and line[3].endswith("%") for line in lines)
 
 
-def test_parts_that_cannot_be_timed_are_told(monkeypatch):
+def test_parts_that_cannot_be_timed_are_reported(monkeypatch):
     def changed(simulation):
         raise AttributeError("no such kernel")
 
     monkeypatch.setattr(split, "_kernels", changed)
     monkeypatch.setattr(split, "_steps_between_lists", lambda simulation: 1.0)
-    assert split.parts(scene_of(TWO_BALLS)) == [["two_spheres", "no parts: no such kernel", "", ""]]
+    assert split.parts(scene_of(TWO_BALLS)) == [["two_spheres", "parts cannot be timed: no such kernel", "", ""]]
 
 
-def test_a_scene_that_differs_is_not_called_the_same():
+def test_a_scene_that_differs_is_reported():
     ours = {"bodies": 2, "spheres": 6, "drift": 0.0, "start": {"kinetic": 1.0, "elastic": 0.5}, "warm": {"kinetic": 0.8}}
     assert report.same_scene(copy.deepcopy(ours), ours) == "yes"
     assert report.same_scene(ours | {"bodies": 3}, ours) == "NO"
@@ -229,12 +231,12 @@ def test_a_scene_that_differs_is_not_called_the_same():
 
 
 def test_every_integrator_is_timed_against_spiral():
-    """Those that can run scenarios, each once, in ascending order of their times."""
-    told: list[str] = []
-    found = integrators.lines(scene_of(TWO_BALLS), 1, 50, told.append)
+    """Those that can run scenarios, each once, in ascending order of time per step."""
+    messages: list[str] = []
+    found = integrators.lines(scene_of(TWO_BALLS), 1, 50, messages.append)
     single = {name for name, scheme in SCHEMES.items() if scheme.torque_evaluations == 1}
     assert {name for name, _, _ in found} == single and len(found) == len(single)
     costs = [float(cost) for _, cost, _ in found]
     assert costs == sorted(costs) and min(costs) > 0
     assert {name: ratio for name, _, ratio in found}["spiral"] == "1"
-    assert len(told) == 1
+    assert len(messages) == 1

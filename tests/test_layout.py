@@ -162,7 +162,8 @@ def test_one_room_touches_the_internals_of_numba(name):
 
 @pytest.mark.parametrize("name", [name for name in FILES if is_in(name, "files", "views")])
 def test_files_and_views_see_registries_at_most(name):
-    registries = {"minidem.engine.rotation.registry", "minidem.engine.contact.registry"}
+    """Catalogues, and the list of what a restart keeps; no kernel."""
+    registries = {"minidem.engine.rotation.registry", "minidem.engine.contact.registry", "minidem.engine.state"}
     assert {other for other in IMPORTS[name] if is_in(other, "engine")} <= registries
     assert {other for other in reached_from(name) if is_in(other, "running", "cli")} == set()
 
@@ -184,7 +185,7 @@ def test_only_the_command_line_talks_to_the_terminal(tool):
             {"numpy", "numba", "scipy", "h5py", "pyvista", "matplotlib", "pydantic", "typer", "rich"},
         ),
         # a bad scenario is refused at once
-        ("minidem.scenario.tables", {"numba", "scipy", "h5py", "pyvista", "vtkmodules", "matplotlib", "dask"}),
+        ("minidem.scenario.reading", {"numba", "scipy", "h5py", "pyvista", "vtkmodules", "matplotlib", "dask"}),
         # the catalogues are plain data
         ("minidem.engine.rotation.registry", {"numpy", "numba", "scipy", "h5py", "pyvista", "matplotlib", "dask"}),
         # single bodies need no files and no pictures
@@ -198,7 +199,7 @@ def test_heavy_imports_wait(module, later):
     """In a fresh interpreter, by what was really loaded."""
     script = f"import json, sys, {module}; print(json.dumps(sorted(sys.modules)))"
     if module.endswith("__main__"):
-        script = f"import json, sys, {module.removesuffix('.__main__')}.checks; print(json.dumps(sorted(sys.modules)))"
+        script = f"import json, sys, {module.removesuffix('.__main__')}.report; print(json.dumps(sorted(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     loaded = json.loads(done.stdout)

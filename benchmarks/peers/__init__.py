@@ -1,1 +1,1 @@
-"""The same scenes in other codes, from minidem's own model of them."""
+"""The same scenes in other codes, from minidem's model of them."""

@@ -1,4 +1,4 @@
-"""A scene as plain arrays for other codes, and its energy from nothing but the places of the spheres."""
+"""A scene as plain arrays for other codes, and its energy from sphere positions alone."""
 
 from pathlib import Path
 
@@ -13,15 +13,16 @@ Array = NDArray[np.float64]
 
 
 def exported(scenario: Scenario, source: str = "") -> dict[str, Array]:
-    """Everything in SI units and world axes; the spheres of a body follow each other."""
+    """The initial state and parameters of a scene, in SI units and world axes; the spheres of a body are consecutive."""
     model = build_model(scenario, source)
     materials = list(scenario.material)
     used = {clump.material for clump in model.clumps}
     if len(used) > 1 or len(set(model.walls.material)) > 1:
-        raise ValueError(f"{source}: the scripts for other codes take one material for bodies and one for walls, got {used}")
+        raise ValueError(f"{source}: other codes are given one material for bodies and one for walls, got {used}")
     if any(model.gravity):
-        raise ValueError(f"{source}: the scripts for other codes take no gravity")
+        raise ValueError(f"{source}: other codes are not given gravity")
     own = materials.index(used.pop())
+    modulus = 0.75 * np.sqrt(model.constants)  # E* of Hertz contacts
     wall = int(model.walls.material[0]) if model.walls.material.size else own
     count = np.array([len(clump.spheres) for clump in model.clumps])[model.species]
     body = np.repeat(np.arange(len(count)), count)
@@ -34,8 +35,8 @@ def exported(scenario: Scenario, source: str = "") -> dict[str, Array]:
         "box": np.array(scenario.domain.box or (0.0, 0.0, 0.0)),
         "young": np.array(material.young),
         "poisson": np.array(material.poisson),
-        "modulus": np.array(model.modulus[own, own]),  # E* between bodies
-        "wall_modulus": np.array(model.modulus[own, wall]),  # E* between a body and a wall
+        "modulus": modulus[own, own],  # E* between bodies
+        "wall_modulus": modulus[own, wall],  # E* between a body and a wall
         "wall_point": model.walls.point.T,
         "wall_normal": model.walls.normal.T,
         "mass": model.mass,
@@ -51,20 +52,24 @@ def exported(scenario: Scenario, source: str = "") -> dict[str, Array]:
 
 
 def write(scenario: Scenario, source: str, file: Path) -> dict[str, Array]:
+    """Write the arrays of a scene to an .npz file, and return them."""
     scene = exported(scenario, source)
     np.savez(file, **scene)  # type: ignore[arg-type]
     return scene
 
 
 def kinetic_energy(scene: dict[str, Array]) -> float:
-    """J, at the start."""
+    """Initial kinetic energy, J."""
     spin = quaternions.rotated(quaternions.conjugate(scene["orientation"]), scene["angular_velocity"])
     translation = scene["mass"] @ (scene["velocity"] ** 2).sum(axis=1)
     return float(0.5 * (translation + (scene["inertia"] * spin**2).sum()))
 
 
 def elastic_energy(scene: dict[str, Array], place: Array) -> float:
-    """J, of spheres at `place` (s, 3): sums 8/15 E* sqrt(R*) d^(5/2) over overlaps of different bodies and with walls."""
+    """Elastic energy (J) of spheres with centres `place` (s, 3; m).
+
+    The sum of 8/15 E* sqrt(R*) d^(5/2) over overlaps between different bodies and with walls.
+    """
     radius, body = scene["sphere_radius"], scene["sphere_body"]
     i, j = cKDTree(place).query_pairs(2 * radius.max(), output_type="ndarray").T
     i, j = i[body[i] != body[j]], j[body[i] != body[j]]

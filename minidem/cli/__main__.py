@@ -1,4 +1,4 @@
-"""`python -m minidem.cli`"""
+"""Runs the command line: `python -m minidem.cli`."""
 
 from . import main
 

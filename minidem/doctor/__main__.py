@@ -1,7 +1,7 @@
-"""`python -m minidem.doctor`, for an installation whose command line cannot be imported."""
+"""`python -m minidem.doctor`, for installations whose command line cannot be imported."""
 
 import sys
 
-from .checks import report
+from .report import report
 
 raise SystemExit(report("--json" in sys.argv[1:]))

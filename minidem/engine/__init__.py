@@ -1,1 +1,1 @@
-"""Compiled kernels: numpy arrays and scalars in, numpy arrays out. Nothing here knows files, units or scenarios."""
+"""The engine: compiled kernels on arrays. It sees no files, no unit strings and no scenarios."""

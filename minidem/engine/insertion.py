@@ -6,13 +6,14 @@ from typing import NamedTuple
 import numpy as np
 
 from .compile.kernels import inlined, internal, kernel
-from .geometry import apart, height
+from .geometry import apart
 from .quaternion import carried, matrix
+from .surfaces.plane import gap
 
 
 class Crowd(NamedTuple):
-    """Bodies on their way into the box. Those that stand are chained up by cell, each in a grid for bodies of its size:
-    level l has cells of 2^l times `finest`."""
+    """Bodies to be inserted. Placed bodies are linked by cell, each in a grid for its size: the cells of level l
+    are 2^l times `finest` wide."""
 
     position: np.ndarray  # (3, n) world, m
     reach: np.ndarray  # (n,) bounding radius, m
@@ -28,16 +29,19 @@ class Crowd(NamedTuple):
 
 @inlined
 def cell_of(position, b, size):
+    """Cell (x, y, z) of body b in a grid of cells of that size (m)."""
     return math.floor(position[0, b] / size), math.floor(position[1, b] / size), math.floor(position[2, b] / size)
 
 
 @inlined
 def slot_of(x, y, z, level, slots):
+    """Slot of a cell in the hash table."""
     return (x + 73856093 * y + 19349663 * z + 83492791 * level) & (slots - 1)
 
 
 @internal
 def clear_of_body(position, reach, offset, place, radius, a, b):
+    """Whether no sphere of body a overlaps one of body b."""
     far = reach[a] + reach[b]
     if apart(position, a, position, b) >= far * far:
         return True
@@ -52,15 +56,15 @@ def clear_of_body(position, reach, offset, place, radius, a, b):
 
 
 @kernel
-def fill(crowd, point, normal, box, finest, levels, fixed, waiting, tries, most_tries, positions, orientations, accepted):
-    """Try the poses (m, 3), (m, 4) one after the other, each for the first body still waiting, largest bodies first.
-    Positions are fractions of the room that the centre of a body has in the box; point and normal (3, w) are the walls'.
+def fill(crowd, walls, box, finest, levels, fixed, waiting, tries, most_tries, positions, orientations, accepted):
+    """Try the poses (m, 3), (m, 4) one by one, each for the first body still waiting, largest bodies first. Positions are
+    fractions of the room that the centre of a body has in the box.
 
-    Bodies before `fixed` stand where they are, without a trial. They have to be on the last level: all others look there,
-    and on each level from their own on, for bodies that are no smaller than half of them.
+    Bodies before `fixed` are placed as they are, without a trial. They must be on the last level: every body looks there,
+    and on the levels from its own upwards, for bodies no smaller than half of it.
 
-    Returns how many of the `waiting` bodies stand, with their poses in `accepted`, and how often the next has been tried in
-    vain. Stops when all stand, when the poses are used up, or when one body has been tried `most_tries` times.
+    Returns how many of the `waiting` bodies are placed, with the numbers of their poses in `accepted`, and the failed tries
+    of the next one. Stops when all are placed, the poses are used up, or one body has been tried `most_tries` times.
     """
     position, place, radius = crowd.position, crowd.place, crowd.radius
     reach, depth, level = crowd.reach, crowd.depth, crowd.level
@@ -77,8 +81,8 @@ def fill(crowd, point, normal, box, finest, levels, fixed, waiting, tries, most_
             for i in range(offset[b], offset[b + 1]):
                 at = carried(position, b, rotation, crowd.centre, i)
                 place[0, i], place[1, i], place[2, i] = at
-                for w in range(normal.shape[1]):
-                    clear = clear and height(point, normal, w, at) >= radius[i]
+                for w in range(walls.material.size):
+                    clear = clear and gap(walls, w, at)[0] >= radius[i]
             for grid in range(level[b], levels):
                 x, y, z = cell_of(position, b, finest * (1 << grid))
                 for cx in range(x - 1, x + 2):

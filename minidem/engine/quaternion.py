@@ -39,7 +39,7 @@ def within_half_pi(x):
 def series(y):
     """cos(r) and sin(r)/r from y = r^2 for |r| <= pi/2: Taylor series, whose first terms left out are below 2e-17.
 
-    Grouped by powers of y^2 and y^4 (Estrin), because a sum term by term would have to wait for each multiplication.
+    Grouped by powers of y^2 and y^4 (Estrin): in a sum term by term each multiplication waits for the one before.
     """
     y2 = y * y
     y4 = y2 * y2
@@ -65,6 +65,7 @@ def product(p, q):
 
 @fused
 def unit(q):
+    """q / |q|"""
     scale = 1.0 / math.sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
     return q[0] * scale, q[1] * scale, q[2] * scale, q[3] * scale
 
@@ -85,6 +86,7 @@ def turned(q, omega, dt):
 
 @fused
 def dot(p, q):
+    """Scalar product of two quaternions."""
     return p[0] * q[0] + p[1] * q[1] + p[2] * q[2] + p[3] * q[3]
 
 
@@ -110,6 +112,7 @@ def attitude(orientation, b):
 
 @inlined
 def squared_difference(p, q):
+    """|p - q|^2"""
     a, b, c, d = p[0] - q[0], p[1] - q[1], p[2] - q[2], p[3] - q[3]
     return a * a + b * b + c * c + d * d
 
@@ -127,7 +130,7 @@ def matrix(q):
 
 @inlined
 def carried(position, b, rotation, centre, s):
-    """World place of the point `centre[:, s]` of body b, whose rotation matrix is given by its rows."""
+    """World position (m) of the point `centre[:, s]` of body b, whose rotation matrix is given by its rows."""
     x, y, z = centre[0, s], centre[1, s], centre[2, s]
     rx, ry, rz = rotation
     return (
@@ -139,6 +142,7 @@ def carried(position, b, rotation, centre, s):
 
 @inlined
 def to_world(q, v):
+    """A vector of the body frame in world axes."""
     a, b, c = matrix(q)
     return (
         a[0] * v[0] + a[1] * v[1] + a[2] * v[2],
@@ -149,7 +153,7 @@ def to_world(q, v):
 
 @inlined
 def turned_back(rotation, v):
-    """A vector of the world in the frame of a body, given the rows of its rotation matrix."""
+    """A vector of the world in the body frame, given the rows of the rotation matrix."""
     a, b, c = rotation
     return (
         a[0] * v[0] + b[0] * v[1] + c[0] * v[2],
@@ -160,4 +164,5 @@ def turned_back(rotation, v):
 
 @inlined
 def to_body(q, v):
+    """A vector of the world in the body frame."""
     return turned_back(matrix(q), v)

@@ -1,7 +1,7 @@
-"""Overlaps relax: FIRE, the fast inertial relaxation engine, on positions and orientations.
+"""Relaxation of overlaps by FIRE, the fast inertial relaxation engine, on positions and orientations.
 
-Bodies fall down the elastic energy; the whole system is stopped when it moves uphill, and as long as it goes downhill the
-velocity is turned towards the force and the time step grows (Bitzek et al., Phys. Rev. Lett. 97, 170201, 2006; half a step
+Bodies move down the gradient of the elastic energy. While the energy falls, velocities turn towards the forces and the time
+step grows; when it rises, all bodies stop (Bitzek et al., Phys. Rev. Lett. 97, 170201, 2006; half a step
 back at a stop and semi-implicit Euler as in Guenole et al., Comput. Mater. Sci. 175, 109584, 2020).
 """
 
@@ -12,13 +12,14 @@ from .quaternion import product, unit
 from .step import find_forces, place_block
 
 STEPS_BEFORE_FASTER, FASTER, SLOWER = 5, 1.02, 0.9
-TURNING, LESS_TURNING = 0.1, 0.99  # part of the velocity that follows the force, and how it fades
-LONGEST_MOVE = 0.03  # of any point of a body in one step, in sizes of the body; longer ones only wear out the lists
+TURNING, LESS_TURNING = 0.1, 0.99  # fraction of the velocity that turns towards the force, and its decay per step
+LONGEST_MOVE = 0.03  # of any point of a body in one step, in body sizes
 
 
 @internal
 def drift(bodies, size, first, dt):
-    """x += dt v, and the same for the turn; no point moves farther than LONGEST_MOVE, so that none jumps over another."""
+    """x += dt v, and the same for the rotation. No point moves farther than LONGEST_MOVE, so that bodies cannot jump over
+    each other."""
     x, v = bodies.position, bodies.velocity
     q, w = bodies.orientation, bodies.spin
     for b in range(first, size.size):
@@ -32,19 +33,20 @@ def drift(bodies, size, first, dt):
         for c in range(3):
             x[c, b] += dt * v[c, b]
         if turn > 0.0:
-            h = 0.5 * dt  # first order: only the end of the way matters, not the way
+            h = 0.5 * dt  # first order is enough: only the final state matters
             small = (1.0, h * w[0, b], h * w[1, b], h * w[2, b])
             new = unit(product((q[0, b], q[1, b], q[2, b], q[3, b]), small))
             q[0, b], q[1, b], q[2, b], q[3, b] = new
 
 
 @kernel
-def relax(world, size, first, pace, energy):
-    """Make up to energy.size steps; bodies before `first` stay where they are.
+def relax(law, world, size, first, pace, energy):
+    """Make up to energy.size steps; bodies before `first` stay in place.
 
-    `size` (n,) is a length of each body (m); `pace` the time step (s), the part of the velocity that follows the force and
-    the steps since the last stop, kept between calls; `energy` receives the elastic energy (J) before each step. Returns
-    the number of steps made, and whether the lists need more room for the next.
+    `law` is the function pointer of a contact law, `size` (n,) a length of each body (m). `pace` holds the time step (s),
+    the fraction of the velocity that turns towards the force, and the steps since the last stop, kept between calls.
+    `energy` receives the elastic energy (J) before each step. Returns the number of steps made, and whether the lists need
+    more room.
     """
     bodies, lists = world.bodies, world.lists
     force, torque = bodies.force, bodies.torque
@@ -54,7 +56,7 @@ def relax(world, size, first, pace, energy):
         outdated = False
         for block in range(lists.elastic.size):
             outdated |= place_block(block, world)
-        if not find_forces(0, world, outdated, False, 0.0):
+        if not find_forces(0, law, world, outdated, False, 0.0):
             return step, True
         world.close.age[0] += 1
         energy[step] = 0.0
@@ -79,7 +81,7 @@ def relax(world, size, first, pace, energy):
                     v[c, b] = 0.0
                     w[c, b] = 0.0
         dt = pace[0]
-        pull, speed = 0.0, 0.0  # squares, in coordinates scaled with the root of the mass
+        pull, speed = 0.0, 0.0  # squared force and velocity in mass-weighted coordinates
         for b in range(first, size.size):
             for c in range(3):
                 v[c, b] += dt * force[c, b] / mass[b]

@@ -1,5 +1,6 @@
 """What the kernels work on. Component-major arrays: row c holds component c of all n bodies."""
 
+import math
 from typing import Annotated, NamedTuple, get_origin, get_type_hints
 
 import numpy as np
@@ -131,17 +132,27 @@ class Lists(NamedTuple):
     elastic: np.ndarray  # (k,) energy of the contacts, J
 
 
+class Limits(NamedTuple):
+    """Beyond these an alarm is raised; see watching.py."""
+
+    overlap: float = math.inf  # in radii of the smaller sphere
+    suspect: float = math.inf  # the same for the smallest sphere of all, m: smaller overlaps need no look at the radii
+    travel: float = math.inf  # of a body in one step, m
+    outside: bool = False  # check for centres of mass behind walls
+    motion: bool = False  # check travel, walls and numbers that are not finite
+
+
 class Team(NamedTuple):
     """Threads that share the blocks, and the room that each needs for itself."""
 
     size: int
     sync: np.ndarray  # (16,) int64, of the barrier; see team.py
     flag: np.ndarray  # (threads, 8) int64, what each tells the others; a cache line each
-    push: np.ndarray  # (threads, 4 x spheres of a block, and more) force on each sphere, world, N, and a number without use
-    pair: np.ndarray  # (threads, 3 x CONTACTS) uint32, spheres that touch; see contact.py
-    touch: np.ndarray  # (threads, 6 x CONTACTS) how they touch
+    sphere_force: np.ndarray  # (threads, 4 x (spheres of a block + 1)) force on each sphere, world, N; the 4th is unused
+    pair: np.ndarray  # (threads, 3 x CONTACTS) uint32, spheres that touch; see contact/batch.py
+    batch: np.ndarray  # (threads, 7 x CONTACTS) how they touch; see contact/batch.py
     step: np.ndarray  # (2,) int64, that the threads start from, and the last of the run
-    limit: np.ndarray  # (5,) beyond which there is an alarm; see watching.py
+    limits: Limits
     alarm: np.ndarray  # (threads, 8) of each thread, or zeros
     used: np.ndarray  # (threads, spheres of a block) bool, has a candidate or is one
     near: np.ndarray  # (threads, n) uint32, bodies near one body
@@ -157,7 +168,7 @@ class World(NamedTuple):
     bodies: Bodies
     shapes: Shapes
     walls: Walls
-    hardness: np.ndarray  # (m, m) (4/3 E*)^2 of each pair of materials, Pa^2
+    constants: np.ndarray  # (m, m) of the contact law, for each pair of materials; (4/3 E*)^2 in Pa^2 for Hertz
     spheres: Spheres
     grid: Grid
     lists: Lists

@@ -1,7 +1,7 @@
 """The time step: leapfrog for the centres of mass, any scheme for the rotation, contacts at the new positions."""
 
 from .compile.kernels import inlined, kernel
-from .contact.finding import contact_forces
+from .contact.forces import contact_forces
 from .search.lists import place_listed, renew_lists, travelled
 from .state import BLOCK
 from .threads import any_says, barrier, bodies_of, share
@@ -21,7 +21,7 @@ def kick_and_drift(begin, end, bodies, gravity, dt):
 
 @inlined
 def place_block(block, world):
-    """Where the spheres on the lists are now; returns whether the lists are outdated for this block."""
+    """Set the positions of the listed spheres of a block. Returns whether the lists are outdated for it."""
     bodies, close = world.bodies, world.close
     begin, end = bodies_of(block, block + 1, bodies.mass.size)
     if travelled(begin, end, bodies, close.old_position, close.old_orientation, 0.5 * close.skin[0]):
@@ -31,31 +31,31 @@ def place_block(block, world):
 
 
 @inlined
-def find_forces(me, world, outdated, inspected, dt):
-    """The forces of the present positions, from new lists if the old ones are `outdated` for any thread. False if there was
-    no room for the lists: make room and ask again. Alarms are raised here, between two barriers: so all threads know of the
-    same ones."""
+def find_forces(me, law, world, outdated, inspected, dt):
+    """Find the forces at the present positions, with new lists if the old ones are `outdated` for any thread. Returns
+    false if there was no room for the lists: make room and call again. Alarms are raised here, between two barriers, so
+    that all threads see the same ones."""
     bodies, lists, team = world.bodies, world.lists, world.team
     first, last = share(me, team, lists.wanted.size)
     outdated = any_says(team, me, outdated)
     if inspected:
         begin, end = bodies_of(first, last, bodies.mass.size)
-        inspect(begin, end, bodies, world.walls, dt, team.limit, team.alarm[me])
+        inspect(begin, end, bodies, world.walls, dt, team.limits, team.alarm[me])
     if outdated and not renew_lists(me, world):
         return False
     for block in range(first, last):
-        contact_forces(block, me, world)
+        contact_forces(block, me, law, world)
     barrier(team)
     return True
 
 
 @kernel
-def advance(me, steps, dt, gravity, rotate, world, pending):
-    """Thread `me`'s part of the way from step n to step n + `steps`, or to one with an alarm, with the forces of that step.
+def advance(me, steps, dt, gravity, rotate, law, world, pending):
+    """Advance from step n to step n + `steps`, or to a step with an alarm, and find the forces there: thread `me`'s part.
 
-    `pending`: the forces of step n are not known yet. Returns the steps made and whether the forces of the last are still
-    pending because the lists need more room. `rotate` is the `advance` of a rotational integrator (see
-    compile/pointers.py).
+    `pending`: the forces of step n are not known yet. Returns the number of steps made, and whether the forces of the last
+    one are still pending because the lists need more room. `rotate`, the `advance` of a rotational scheme, and `law`, a
+    contact law, are function pointers (see compile/pointers.py).
     """
     bodies, lists, team = world.bodies, world.lists, world.team
     blocks, n, lanes = lists.wanted.size, bodies.mass.size, bodies.orientation.shape[1]
@@ -64,7 +64,7 @@ def advance(me, steps, dt, gravity, rotate, world, pending):
     made = 0
     while pending or made < steps:
         outdated = False
-        for block in range(first, last):  # all that concerns one block at a time: it stays in the processor's cache
+        for block in range(first, last):  # one block at a time: it stays in the processor's cache
             if not pending:
                 begin, end = bodies_of(block, block + 1, n)
                 kick_and_drift(begin, end, bodies, gravity, dt)
@@ -78,7 +78,8 @@ def advance(me, steps, dt, gravity, rotate, world, pending):
         inspected = made == until_inspected
         if inspected:
             until_inspected += INSPECT_EVERY
-        if not find_forces(me, world, bool(outdated), inspected, dt):  # a type that numba compiles once, not False and bool
+        # bool(): one type to compile, not False and bool
+        if not find_forces(me, law, world, bool(outdated), inspected, dt):
             return made, True
         pending = False
         if alarmed(team):

@@ -1,7 +1,7 @@
-"""Threads that advance the same system together: each runs the same loop over the steps, on its own share of the blocks.
+"""Threads that advance one system together: each runs the same loop over the steps, on its own share of the blocks.
 
-The threads are the caller's; they meet at barriers, which takes far less time than starting parallel loops would, and the
-kernels are compiled once for any number of threads.
+The caller starts the threads. They meet at barriers, which takes far less time than starting parallel loops, and kernels
+are compiled once for any number of threads.
 """
 
 from .compile.atomics import fetch_add, give_way
@@ -10,11 +10,12 @@ from .geometry import index
 from .state import BLOCK
 
 ARRIVED, TURN = 0, 8  # in Team.sync, a cache line each
-_SPINS = 2000  # about 20 us; then others may have the core
+_SPINS = 2000  # about 20 us of waiting before other threads may have the core
 
 
 @internal
 def wait_for_all(size, sync):
+    """Return when `size` threads have called this."""
     turn = fetch_add(sync, TURN, 0)
     if fetch_add(sync, ARRIVED, 1) == size - 1:
         fetch_add(sync, ARRIVED, -size)
@@ -29,14 +30,14 @@ def wait_for_all(size, sync):
 
 @inlined
 def barrier(team):
-    """Go on when all threads are here."""
+    """Wait until all threads are here."""
     if team.size > 1:
         wait_for_all(team.size, team.sync)
 
 
 @inlined
 def any_says(team, me, word):
-    """Does any thread say so? All must ask, and meet a barrier before they ask again."""
+    """Whether any thread passes a true `word`. All threads must call this, and meet a barrier before they call it again."""
     if team.size == 1:
         return word
     team.flag[me, 0] = word

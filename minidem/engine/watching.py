@@ -1,22 +1,20 @@
-"""What tells that a run can no longer be right. Found by the kernels on the way, it makes them stop at that step."""
+"""Alarms: signs that a run can no longer be right. The kernels look for them and stop at that step."""
 
 import math
 
 from .compile.kernels import inlined, internal
-from .geometry import column, height, index, sphere, squared_distance
+from .geometry import column, index, sphere, squared_distance
+from .surfaces.plane import gap
 
-INSPECT_EVERY = 250  # steps: motion that has gone wrong stays wrong. Overlaps come and go, and are watched at every step.
-# In Team.limit: overlap in radii of the smaller sphere, and in m for the smallest sphere of all; distance of a step, m; are
-# walls asked for, and numbers?
-OVERLAP, SUSPECT, TRAVEL, OUTSIDE, NUMBERS = range(5)
-# In Team.alarm: what, by how much, and the spheres, the second of which may be a wall, or the body.
+INSPECT_EVERY = 250  # steps between looks at the motion, which stays wrong once it is; overlaps are checked at every step
+# Columns of Team.alarm: what is wrong, by how much, and the two spheres (the second may be a wall) or the body.
 WHAT, HOW_MUCH, FIRST, SECOND = range(4)
 NOTHING, TOO_DEEP, NO_NUMBER, BEHIND_WALL, TOO_FAR = range(5)
 
 
 @internal
-def find_too_deep(count, pair, second, place, walls, spheres_in_all, limit, alarm):
-    """The first of `count` contacts, spheres pair[c] and pair[second + c], that overlap by more than the limit."""
+def find_too_deep(count, pair, second, place, walls, spheres_in_all, limits, alarm):
+    """Raise an alarm for the first of `count` contacts, spheres pair[c] and pair[second + c], that overlap too much."""
     for c in range(count):
         i, j = pair[c], pair[second + index(c)]
         this = sphere(place, i)
@@ -26,14 +24,15 @@ def find_too_deep(count, pair, second, place, walls, spheres_in_all, limit, alar
             overlap = smaller + other[3] - math.sqrt(squared_distance(this, other))
             smaller = min(smaller, other[3])
         else:
-            overlap = smaller - height(walls.point, walls.normal, index(j - spheres_in_all), this)
-        if overlap > limit[OVERLAP] * smaller and alarm[WHAT] == NOTHING:
+            overlap = smaller - gap(walls, index(j - spheres_in_all), (this[0], this[1], this[2]))[0]
+        if overlap > limits.overlap * smaller and alarm[WHAT] == NOTHING:
             alarm[WHAT], alarm[HOW_MUCH], alarm[FIRST], alarm[SECOND] = TOO_DEEP, overlap / smaller, i, j
 
 
 @internal
-def inspect(begin, end, bodies, walls, dt, limit, alarm):
-    """The first of bodies `begin` to `end` whose last step, with the velocity that they have, was not a good one."""
+def inspect(begin, end, bodies, walls, dt, limits, alarm):
+    """Raise an alarm for the first of bodies `begin` to `end` that moved too far in the last step, left the walls or has
+    numbers that are not finite."""
     q = bodies.orientation
     for b in range(begin, end):
         x, y, z = column(bodies.position, b)
@@ -43,11 +42,11 @@ def inspect(begin, end, bodies, walls, dt, limit, alarm):
         fault = NOTHING
         if nowhere - nowhere != 0.0:  # infinite, or not a number
             fault = NO_NUMBER
-        elif moved > limit[TRAVEL]:
+        elif moved > limits.travel:
             fault = TOO_FAR
-        elif limit[OUTSIDE] > 0.0:
+        elif limits.outside:
             for k in range(walls.material.size):
-                if height(walls.point, walls.normal, k, (x, y, z)) < 0.0:
+                if gap(walls, k, (x, y, z))[0] < 0.0:
                     fault = BEHIND_WALL
         if fault != NOTHING and alarm[WHAT] == NOTHING:
             alarm[WHAT], alarm[HOW_MUCH], alarm[FIRST] = fault, moved, b
@@ -55,8 +54,8 @@ def inspect(begin, end, bodies, walls, dt, limit, alarm):
 
 @inlined
 def steps_to_inspection(team):
-    """From the step that the threads start from; the last step of a run is inspected in any case. -1 for never."""
-    if not team.limit[NUMBERS] > 0.0:
+    """Steps until the motion is next inspected; -1 for never. The last step of a run is always inspected."""
+    if not team.limits.motion:
         return -1
     start, end = team.step[0], team.step[1]
     regular = INSPECT_EVERY - start % INSPECT_EVERY
@@ -65,7 +64,7 @@ def steps_to_inspection(team):
 
 @inlined
 def alarmed(team):
-    """Has any thread raised an alarm before the last barrier?"""
+    """Whether any thread has raised an alarm before the last barrier."""
     raised = False
     for t in range(team.size):
         raised |= team.alarm[t, WHAT] != NOTHING

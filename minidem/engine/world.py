@@ -1,17 +1,19 @@
-"""From bodies, shapes and walls to all that the kernels need."""
+"""The world that the kernels work on, made of bodies, clumps and walls."""
 
 import numpy as np
 
-from .search.lists import body_pairs
-from .state import BLOCK, CONTACTS, Grid, Lists, Shapes, Spheres, Team, World
+from .contact.batch import PAIR_ROWS, ROWS
+from .search.grid import body_pairs
+from .state import BLOCK, CONTACTS, Grid, Limits, Lists, Shapes, Spheres, Team, World
 
-LEVELS = 24  # size classes of bodies, each twice the one before; the last has all the larger ones
-SPARE = 1.2  # room for candidates, in those that there are
-FIRST_ROOM = 4  # candidates a sphere, until their number is known
+LEVELS = 24  # size classes of bodies, each twice as large as the one before; the last has no upper bound
+SPARE = 1.2  # room for candidates, times their present number
+FIRST_ROOM = 4  # candidates per sphere, until their number is known
+NO_LIMITS = Limits()
 
 
 def make_shapes(clumps, material):
-    """From the spheres (s, 4) of each clump, relative to the centre of mass in principal axes, and their materials."""
+    """The clumps from their spheres (s, 4), relative to the centre of mass in principal axes, and their materials."""
     first = np.cumsum([0] + [len(spheres) for spheres in clumps]).astype(np.int64)
     centre, radius = np.vstack(clumps)[:, :3].T, np.vstack(clumps)[:, 3]
     return Shapes(
@@ -24,8 +26,9 @@ def make_shapes(clumps, material):
     )
 
 
-def make_world(bodies, shapes, walls, modulus, threads=1, skin=0.0):
-    """The lists are still to be made; `skin` (m) is that of the first."""
+def make_world(bodies, shapes, walls, constants, threads=1, skin=0.0, limits=NO_LIMITS):
+    """All that a step needs. `constants` (m, m) are those of the contact law. The lists are still to be made, the first with
+    that skin (m)."""
     n, m = bodies.shape.size, bodies.orientation.shape[1]
     first = np.concatenate([[0], np.cumsum(np.diff(shapes.first)[bodies.shape])])
     owner = np.repeat(np.arange(n, dtype=np.uint32), np.diff(first))
@@ -57,12 +60,12 @@ def make_world(bodies, shapes, walls, modulus, threads=1, skin=0.0):
         size=threads,
         sync=np.zeros(16, np.int64),
         flag=np.zeros((threads, 8), np.int64),
-        # What is not touched takes no memory.
-        push=aligned(threads, 4 * in_block.max() + 4),  # one more, for what other blocks and walls would get
-        pair=np.empty((threads, 3 * CONTACTS), np.uint32),
-        touch=aligned(threads, 6 * CONTACTS),
+        # Pages that are never written take no memory.
+        sphere_force=aligned(threads, 4 * in_block.max() + 4),  # one more, for what other blocks and walls would get
+        pair=np.empty((threads, PAIR_ROWS * CONTACTS), np.uint32),
+        batch=aligned(threads, ROWS * CONTACTS),
         step=np.zeros(2, np.int64),
-        limit=np.array([np.inf, np.inf, np.inf, 0.0, 0.0]),
+        limits=limits,
         alarm=np.zeros((threads, 8)),
         used=np.empty((threads, in_block.max()), np.bool_),
         near=np.empty((threads, n), np.uint32),
@@ -73,14 +76,13 @@ def make_world(bodies, shapes, walls, modulus, threads=1, skin=0.0):
     )
     material = shapes.material[bodies.shape].astype(np.uint16)[owner]
     spheres = Spheres(first, owner, material, place)
-    hardness = (4.0 / 3.0 * modulus) ** 2
-    world = World(bodies, shapes, walls, hardness, spheres, grid_for(bodies.reach), lists, close, team)
+    world = World(bodies, shapes, walls, constants, spheres, grid_for(bodies.reach), lists, close, team)
     make_room(world)
     return world
 
 
 def aligned(rows, columns):
-    """Room for numbers, of which four from a multiple of four on lie in one line of the processor's cache."""
+    """An array in which every four numbers from a multiple of four on lie in one cache line."""
     columns += -columns % 8
     room = np.empty(rows * columns + 8)
     start = -room.ctypes.data // 8 % 8
@@ -88,11 +90,11 @@ def aligned(rows, columns):
 
 
 def make_room(world):
-    """For the candidates that were wanted, and some more. The lists are empty and outdated afterwards."""
+    """Make room for the wanted number of candidates and some more. The lists are empty and outdated afterwards."""
     room = np.cumsum((SPARE * world.lists.wanted).astype(np.int64) + 16)
     for lists in (world.lists, world.close):
         lists.room[1:] = room
-        for values in (lists.subject, lists.candidate):  # in place: there is memory for one set of lists, not for two
+        for values in (lists.subject, lists.candidate):  # in place: memory for two sets of lists is not needed
             values.resize(room[-1], refcheck=False)
         lists.old_position[:] = np.nan
 
@@ -121,8 +123,8 @@ def grid_for(reach):
 
 
 def candidate_pairs(world):
-    """The spheres (p,) on the lists and what each may touch (p,), sphere or, counted from the last sphere on, wall: block by
-    block, each pair once."""
+    """The listed pairs of each block, each pair once: spheres (p,) and candidates (p,), which are spheres or, with the
+    number of spheres added, walls."""
     spheres, lists = world.spheres, world.lists
     for start, count in zip(lists.room, lists.wanted, strict=False):
         i, j = (values[start : start + count].astype(np.int64) for values in (lists.subject, lists.candidate))

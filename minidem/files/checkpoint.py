@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError
-from ..scenario.tables import Scenario, parse
+from ..scenario.reading import Scenario, parse
 from .hdf5 import DAMAGE, element
 from .names import CHECKPOINT, PREVIOUS
 from .series import fixed

@@ -1,22 +1,25 @@
-"""What touches at the start of a run, and must not."""
+"""Overlaps at the start of a run."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..engine.state import World
+from ..engine.surfaces.plane import height
 from ..engine.world import candidate_pairs
 from ..errors import ScenarioError
-from ..scenario.tables import Scenario
-from .building import box_walls, wall_name
+from ..scenario.reading import Scenario
+from .walls import box_walls, wall_name
 
 TOUCHING = 1e-9  # overlaps below this fraction of the radii are round-off
 PRESSED = 0.3  # bodies packed to a fraction may overlap by this fraction of the smaller radius; see test_packing.py
 
 
 def check_overlaps(scenario: Scenario, world: World, body: NDArray[np.int64], source: str) -> None:
-    """Raise ScenarioError for bodies that overlap at the start. `world` has the neighbour lists of the initial positions;
-    `body` (n,) is the number in the scenario of each of its bodies."""
-    packed = any(group.packing_fraction is not None for group in scenario.place)
+    """Raise ScenarioError for bodies that overlap at the start.
+
+    `world` has the neighbour lists of the initial positions; `body` (n,) is the scenario's number of each of its bodies.
+    """
+    packed = any(place.packing_fraction is not None for place in scenario.place)
     with np.errstate(over="ignore", invalid="ignore"):  # sizes may be close to the range of floats
         lines = overlaps(world, body, len(scenario.body), box_walls(scenario), PRESSED if packed else 0.0)
     if lines:
@@ -44,8 +47,8 @@ def overlaps(world: World, body: NDArray[np.int64], exact: int, boxed: int, pres
         distance = np.linalg.norm(centre[i] - centre[j], axis=1)
         reach, smaller = radius[i] + radius[j], np.minimum(radius[i], radius[j])
         if at_wall.any():
-            height = np.einsum("pc,cp->p", centre[i] - walls.point.T[w], walls.normal[:, w])
-            distance, reach = np.where(at_wall, height, distance), np.where(at_wall, radius[i], reach)
+            above = height(walls.point[:, w], walls.normal[:, w], centre[i].T)
+            distance, reach = np.where(at_wall, above, distance), np.where(at_wall, radius[i], reach)
         depth = reach - distance
         first, second = np.minimum(owner[i], owner[j]), np.maximum(owner[i], owner[j])
         packed = (pressed > 0) & (second >= exact)

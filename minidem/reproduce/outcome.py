@@ -1,40 +1,44 @@
-"""What a reproduced table or figure consists of, and its files."""
+"""The outcome of a target: data, a figure, and published numbers compared with measured ones; and the files of these."""
 
 import csv
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from matplotlib.figure import Figure
 
 from ..errors import WriteError
+from ..rotor.bench import finite_or_none
 from ..views.figures import saved
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """One published number, or a bound in words, beside ours."""
+    """A published number, or statement, and the measured number."""
 
     what: str
-    published: float | str | None  # None where the paper gives no number
+    published: float | str | None  # None if the paper does not say
     measured: float
 
     @property
     def ratio(self) -> float | None:
+        """measured / published; None without a published number."""
         return self.measured / self.published if isinstance(self.published, int | float) and self.published else None
 
 
 @dataclass(frozen=True)
 class Outcome:
+    """What a target returns."""
+
     data: Mapping[str, Sequence[Any]]  # columns of the CSV file
     figure: Figure
     comparisons: Sequence[Comparison]
-    notes: Sequence[str] = field(default=())  # what to know when comparing: values the paper leaves out, known differences
+    notes: Sequence[str] = field(default=())  # values that the paper does not give, known differences
 
     def table(self) -> str:
-        """Published / measured / ratio, for people."""
+        """The comparisons and notes as text, with the columns published, measured and ratio."""
 
         def shown(value: float | str | None) -> str:
             return "-" if value is None else value if isinstance(value, str) else f"{value:.4g}"
@@ -46,18 +50,20 @@ class Outcome:
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
     def as_dict(self) -> dict[str, Any]:
-        def number(value: float | None) -> float | None:
-            """JSON has no word for a step out of reach."""
-            return None if value is None or not math.isfinite(value) else value
-
+        """The comparisons and notes for JSON. Numbers that are not finite are None."""
         rows = [
-            {"what": c.what, "published": c.published, "measured": number(c.measured), "ratio": number(c.ratio)}
+            {
+                "what": c.what,
+                "published": c.published,
+                "measured": finite_or_none(c.measured),
+                "ratio": None if c.ratio is None else finite_or_none(c.ratio),
+            }
             for c in self.comparisons
         ]
         return {"comparisons": rows, "notes": list(self.notes)}
 
     def write(self, directory: Path, name: str) -> list[Path]:
-        """NAME.csv, NAME.png, NAME.svg and comparison.txt, into a directory that exists."""
+        """Write NAME.csv, NAME.png, NAME.svg and comparison.txt to an existing directory. Returns their paths."""
         data, comparison = directory / f"{name}.csv", directory / "comparison.txt"
         try:
             with data.open("w", newline="") as file:
@@ -68,3 +74,13 @@ class Outcome:
             return [data, comparison, *saved(self.figure, directory / name)]
         except OSError as error:
             raise WriteError(f"{directory}: cannot be written: {error.strerror}") from None
+
+
+def stacked(parts: Iterable[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    """Columns of several runs, one below the other; a single value of a run is repeated in all its rows."""
+    columns: dict[str, list[Any]] = {}
+    for part in parts:
+        rows = max(np.size(values) for values in part.values())
+        for name, values in part.items():
+            columns.setdefault(name, []).extend(np.broadcast_to(np.asarray(values), (rows,)).tolist())
+    return columns

@@ -1,6 +1,7 @@
-"""Every integrator in every case of the bench: order, step and cost at equal error, energy over a long run."""
+"""Every integrator in every case of the bench: order, step and cost at equal error, and energy over a long run."""
 
 import math
+from collections.abc import Callable
 from functools import cache, partial
 
 import numpy as np
@@ -8,31 +9,32 @@ from matplotlib.colors import TwoSlopeNorm
 from matplotlib.figure import Figure
 
 from ..engine.rotation.registry import SCHEMES
-from ..rotor.bench import integrated
+from ..rotor.bench import finite_or_none, integrated
 from ..rotor.cases import CASES, Case
 from ..rotor.motion import Motion
+from .measures import shift
 from .outcome import Comparison, Outcome
 from .spiral.ladder import SPANS, ladder
 from .spiral.table2 import PUBLISHED
-from .spiral.timing import BODIES, interleaved, many_bodies_stepper, middle
+from .spiral.timing import BODIES, interleaved, many_bodies_stepper, median
 
 TITLE = "Scoreboard: every integrator in every case"
 TARGET = 1e-5
-STEPS = 200  # in one measurement of time
+STEPS = 200  # per timing
 NOTES = (
-    "orders: slope of the error at the end through the three shortest steps; blank where the scheme is exact or unstable",
-    f"cost: steps for a mean error of {TARGET:g} times the CPU time of a step of {BODIES} bodies, relative to spiral; "
-    "torques are free here, which favours schemes that ask for several a step: the CSV file counts the evaluations too",
-    "dt 'at least': below the target even at the longest step tried; 'extrapolation': not reached within the steps tried; "
-    "blank, and 'out of reach' in the picture: not even near enough to extrapolate, or unstable",
-    "the steps for 1e-5 lie on lines between the errors at a few steps, twice (four times with --quick) as short each",
-    "energy: largest deviation and drift (mean of the last tenth less mean of the first, absolute), relative to the energy "
-    "at the start, at the case's own step",
+    "orders: slope of the final error for the three shortest steps; blank if the scheme is exact or unstable",
+    f"cost: number of steps for a mean error of {TARGET:g} times the CPU time per step of {BODIES} bodies, relative to "
+    "spiral. Torques cost nothing here, which favours schemes with several evaluations per step; the CSV file counts them",
+    "dt 'at least': below the target even with the longest step tried; 'extrapolation': not reached with the steps tried; "
+    "blank, and 'out of reach' in the figure: too far to extrapolate, or unstable",
+    "the steps for 1e-5 are interpolated between errors at steps that differ by a factor of two (four with --quick)",
+    "energy: largest deviation and drift (absolute difference of the means of the last and the first tenth), relative to "
+    "the initial energy, at the case's default step",
 )
 
 
-def reference_of(case: Case):  # type: ignore[no-untyped-def]
-    """The exact state at the end, computed once."""
+def reference_of(case: Case) -> Callable[[float], Motion]:
+    """A function that returns the exact final state for a dt (s); computed once if it does not depend on dt."""
 
     @cache
     def at_end(dt: float) -> Motion:
@@ -42,7 +44,7 @@ def reference_of(case: Case):  # type: ignore[no-untyped-def]
 
 
 def energy(case: Case, integrator: str, most: int) -> tuple[float, float, float]:
-    """Duration, largest deviation and drift."""
+    """Duration (s), largest deviation and drift of the energy in at most `most` steps; NaN if energy is not conserved."""
     if case.potential is None:
         return math.nan, math.nan, math.nan
     end = min(case.end, most * case.dt)
@@ -50,23 +52,17 @@ def energy(case: Case, integrator: str, most: int) -> tuple[float, float, float]
         motion = integrated(case, integrator, case.dt, end)
         values, deviation = case.energy(motion), case.energy_deviation(motion)
         assert values is not None and deviation is not None
-        tenth = len(values) // 10
-        drift = abs(values[-tenth:].mean() - values[:tenth].mean()) / abs(values[0])
+        drift = abs(shift(values)) / abs(values[0])
     return end, float(deviation.max()), float(drift)
 
 
-def blank(value: float) -> float | None:
-    """A cell of the CSV file."""
-    return value if math.isfinite(value) else None
-
-
 def digits(value: float) -> str:
-    """Two significant digits, never as a power."""
+    """The value with two significant digits, without an exponent."""
     return f"{float(f'{value:.2g}'):,.0f}" if value >= 10 else f"{value:.2g}"
 
 
 def heat_map(rows: dict[tuple[str, str], dict[str, object]]) -> Figure:
-    """Colour and lower line: cost relative to spiral; upper line: orders of q and omega."""
+    """A cell per integrator and case; colour and lower line: cost relative to spiral, upper line: orders of q and omega."""
     cost = np.array([[rows[name, case]["cost_relative_to_spiral"] or math.nan for case in CASES] for name in SCHEMES], float)
     figure = Figure(figsize=(13, 0.42 * len(SCHEMES) + 1.6), layout="constrained")
     axis = figure.subplots()
@@ -93,9 +89,10 @@ def heat_map(rows: dict[tuple[str, str], dict[str, object]]) -> Figure:
 
 
 def reproduce(quick: bool) -> Outcome:
+    """The outcome of this target; `quick`: fewer and longer steps, fewer repeats, and shorter runs for the energy."""
     factor, most, long = (4, 2**15, 10**5) if quick else (2, 2**18, 10**7)
     times = interleaved({name: partial(many_bodies_stepper(name), STEPS, 1e-6) for name in SCHEMES}, 7 if quick else 15)
-    step_cost = {name: 1e9 * middle(values) / BODIES / STEPS for name, values in times.items()}  # ns
+    step_cost = {name: 1e9 * median(values) / BODIES / STEPS for name, values in times.items()}  # ns
     rows: dict[tuple[str, str], dict[str, object]] = {}
     for case in CASES.values():
         reference, end = reference_of(case), SPANS[case.name][0]
@@ -104,22 +101,22 @@ def reproduce(quick: bool) -> Outcome:
         price = {name: step_cost[name] / steps[name].dt for name in SCHEMES}
         for name, scheme in SCHEMES.items():
             duration, largest, drift = energy(case, name, long)
-            asked = scheme.torque_evaluations * steps["spiral"].dt / steps[name].dt
+            evaluations = scheme.torque_evaluations * steps["spiral"].dt / steps[name].dt
             rows[name, case.name] = {
                 "case": case.name,
                 "integrator": name,
                 "time_s": end,
-                "order_q": blank(found[name].order(found[name].q)),
-                "order_omega": blank(found[name].order(found[name].omega)),
-                "dt_for_1e-5_s": blank(steps[name].dt),
+                "order_q": finite_or_none(found[name].order(found[name].q)),
+                "order_omega": finite_or_none(found[name].order(found[name].omega)),
+                "dt_for_1e-5_s": finite_or_none(steps[name].dt),
                 "dt_found": steps[name].found,
                 "step_cost_ns": step_cost[name],
-                "cost_relative_to_spiral": blank(price[name] / price["spiral"]),
-                "torque_evaluations_relative_to_spiral": blank(asked),
-                "energy_dt_s": blank(case.dt if case.potential else math.nan),
-                "energy_time_s": blank(duration),
-                "energy_error_max": blank(largest),
-                "energy_drift": blank(drift),
+                "cost_relative_to_spiral": finite_or_none(price[name] / price["spiral"]),
+                "torque_evaluations_relative_to_spiral": finite_or_none(evaluations),
+                "energy_dt_s": finite_or_none(case.dt if case.potential else math.nan),
+                "energy_time_s": finite_or_none(duration),
+                "energy_error_max": finite_or_none(largest),
+                "energy_drift": finite_or_none(drift),
             }
 
     def value(name: str, case: str, column: str) -> float:

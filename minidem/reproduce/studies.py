@@ -1,4 +1,4 @@
-"""What the targets have in common that run a study of many-body simulations."""
+"""Shared by targets that run studies of many-body simulations."""
 
 import platform
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,35 +12,39 @@ from ..study.conduct import Options, Progress, conduct
 from ..study.plan import Cell, Changes, Study, load_study
 from ..study.records import read_records
 
-Row = Mapping[str, Any]  # of a study: the values of the axes and the record of the run
-DT, INTEGRATOR = "time.dt", "integrator.rotation"  # axes
+Row = Mapping[str, Any]  # one run of a study: its values of the axes and its record
+DT, INTEGRATOR = "time.dt", "integrator.rotation"  # names of axes
 
 
 class Interrupted(Exception):
-    """Told to stop while a study was running; the records of what is done are kept."""
+    """A signal stopped a study. The records of finished runs are kept."""
 
 
 class Failed(Exception):
-    """So many runs of a study failed that there is nothing to show."""
+    """Too many runs of a study failed to compare anything."""
 
 
 @contextmanager
 def silent(name: str) -> Iterator[Callable[[Progress], None]]:
+    """Shows no progress."""
     yield lambda progress: None
 
 
 @dataclass(frozen=True)
 class Studies:
-    """Where and how a target runs its studies. Records that are there already count, unless they are to be overwritten."""
+    """Where and how a target runs its studies. Existing records are kept unless `overwrite` is set."""
 
-    directory: Path  # each study in a folder of its name
+    directory: Path  # has a folder per study, with its name
     overwrite: bool = False
-    processes: int | None = None
-    shown: Callable[[str], AbstractContextManager[Callable[[Progress], None]]] = silent
-    stop: Callable[[], bool] = lambda: False
+    processes: int | None = None  # parallel runs; None: one per processor
+    shown: Callable[[str], AbstractContextManager[Callable[[Progress], None]]] = silent  # shows progress; takes the name
+    stop: Callable[[], bool] = lambda: False  # whether to stop
 
     def rows(self, study: Study, parts: Sequence[Sequence[str]] = ((),), processes: int | None = None) -> list[Row]:
-        """Run what is missing, one part after the other (each as in `minidem study --only`); a row for each cell."""
+        """Run the missing cells and return one row per cell, in the order of the study.
+
+        `parts` run one after the other; each selects cells as `minidem study --only` does.
+        """
         folder = self.folder(study)
         for k, only in enumerate(parts):
             options = Options(
@@ -55,18 +59,19 @@ class Studies:
         return [{**cell.changes, **records[cell.number]} for cell in study.cells]
 
     def folder(self, study: Study) -> Path:
+        """The directory of a study."""
         return self.directory / study.name
 
 
 def study_of(name: str) -> Study:
-    """From scenarios/studies, which is in the package once it is installed and beside it in the repository."""
+    """The study of a file in scenarios/studies, which is inside an installed package and beside it in the repository."""
     package = Path(__file__).parents[1]
     folders = [parent / "scenarios" / "studies" for parent in (package, package.parent)]
     return load_study(next((folder for folder in folders if folder.is_dir()), folders[0]) / f"{name}.toml")
 
 
 def varied(study: Study, name: str, rows: Sequence[Changes], changes: Mapping[str, Any]) -> Study:
-    """A study of other cells, or of a changed base, under another name: the records of one are not those of the other."""
+    """The study with other cells and a changed base scenario. Its new name keeps its records apart."""
     return replace(
         study,
         name=name,
@@ -77,19 +82,20 @@ def varied(study: Study, name: str, rows: Sequence[Changes], changes: Mapping[st
 
 
 def done(rows: Sequence[Row]) -> list[Row]:
+    """The rows of runs that succeeded."""
     return [row for row in rows if row["status"] == "ok"]
 
 
 def deviation(row: Row) -> float:
-    """Of the energy, in per cent, as the SPIRAL paper's script has it: the smaller of the mean and the last."""
+    """Energy deviation of a run, %: the smaller of the mean and the last |E - E0| / E0, as in the SPIRAL paper's script."""
     return 100 * float(min(row["drift_mean"], row["drift_last"]))
 
 
 def account(rows: Sequence[Row]) -> str:
-    """Of the runs: how many, how long, where."""
+    """Number of runs, failures, total wall time and machine, as a note."""
     failed = [row for row in rows if row["status"] != "ok"]
     seconds = sum(row.get("wall_s") or 0.0 for row in rows)
     hosts = {row.get("host") for row in rows} - {None}
-    where = machine() if hosts == {platform.node()} else f"{len(hosts)} machines, not only this one"
+    where = machine() if hosts == {platform.node()} else f"{len(hosts)} hosts, not this machine alone"
     lost = f"; {len(failed)} failed, the first: {failed[0]['reason']}" if failed else ", none failed"
-    return f"{len(rows)} runs{lost}; {seconds:.4g} s in all, each on one core; {where}"
+    return f"{len(rows)} runs{lost}; {seconds:.4g} s in total, one core per run; {where}"

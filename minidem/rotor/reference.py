@@ -1,12 +1,14 @@
-"""Reference motions: closed forms where there are any, else Runge-Kutta 8(5,3) to 1e-13.
+"""Reference motions: closed forms where they exist, else Runge-Kutta 8(5,3) to 1e-13.
 
-Each function returns orientations (k, 4, n) and angular velocities (k, 3, n), in principal axes, at the given times. The
-closed forms begin with q = 1. The equations of motion are written out here once more, so that they check the kernels'.
+Each solution returns orientations (k, 4, n) and angular velocities (k, 3, n; rad/s, principal axes) at k given times (s, in
+ascending order). The closed forms start from q = 1. The equations of motion are written here independently of the
+integrators, so that they check them.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +18,9 @@ from .. import quaternions
 from ..engine.compile.kernels import kernel
 from ..errors import InputError
 from .torques import pointer
+
+if TYPE_CHECKING:
+    from .cases import Case
 
 Array = NDArray[np.float64]
 Solution = tuple[Array, Array]
@@ -27,29 +32,32 @@ def turn(vector: Array) -> Array:
     return np.concatenate([np.cos(half), 0.5 * np.sinc(half / np.pi) * vector], axis=-1)
 
 
-def states_at(rates, state: Array, times: Array, jumps: Sequence[float] = ()) -> Array:  # type: ignore[no-untyped-def]
-    """States (k, m) at ascending `times` of d state/dt = rates(t, state), which may jump at the times `jumps`."""
+def states_at(rates: Callable[[float, Array], Array], state: Array, times: Array, jumps: Sequence[float] = ()) -> Array:
+    """States (k, m) at the ascending `times` (s) for d state/dt = rates(t, state), which may jump at the times `jumps`."""
     states, now = [], 0.0
     for time in times:
         stops = [now, *(jump for jump in jumps if now < jump < time), time]
         for begin, end in pairwise(stops):
             if end > begin:
-                inside = 1e-5 * (end - begin)  # no torque is asked for at a jump, where it would be a mean
+                inside = 1e-5 * (end - begin)  # the torque is not evaluated at a jump, where it is a mean
 
                 def bounded(t: float, y: Array, low: float = begin + inside, high: float = end - inside) -> Array:
                     return rates(min(max(t, low), high), y)
 
                 step = solve_ivp(bounded if jumps else rates, (begin, end), state, "DOP853", rtol=1e-13, atol=1e-15)
                 if not step.success:
-                    raise InputError(f"--end: there is no reference solution beyond {step.t[-1]:g} s; take an earlier end")
+                    raise InputError(f"--end: there is no reference solution beyond {step.t[-1]:g} s; choose an earlier end")
                 state = step.y[:, -1]
         states.append(state)
         now = time
     return np.array(states)
 
 
-def rates_of(t, dt, state, torque_at, inertia):
-    """d/dt of q and omega, (7 n,) as rows of n, by dq/dt = q omega / 2 and Euler's equations."""
+def rates_of(t: float, dt: float, state: Array, torque_at: Any, inertia: Array) -> Array:
+    """d/dt of q and omega, shape (7 n,), by dq/dt = q omega / 2 and Euler's equations.
+
+    `state` is four rows of q and three of omega, of n values each.
+    """
     n = inertia.shape[1]
     y, rate = np.ascontiguousarray(state.reshape(7, n)), np.empty((7, n))
     fill_rates(t, dt, y, torque_at, inertia, np.empty((3, n)), rate)
@@ -57,7 +65,8 @@ def rates_of(t, dt, state, torque_at, inertia):
 
 
 @kernel
-def fill_rates(t, dt, y, torque_at, inertia, torque, rate):
+def fill_rates(t, dt, y, torque_at, inertia, torque, rate):  # type: ignore[no-untyped-def]
+    """Fill `rate` (7, n) with the rates of `y` (7, n); `torque` (3, n) is scratch."""
     torque_at(t, dt, y[:4], y[4:], torque)
     for b in range(inertia.shape[1]):
         w, x, y_, z = y[0, b], y[1, b], y[2, b], y[3, b]
@@ -72,8 +81,8 @@ def fill_rates(t, dt, y, torque_at, inertia, torque, rate):
         rate[6, b] = (torque[2, b] - (iy - ix) * ox * oy) / iz
 
 
-def by_runge_kutta(times: Array, dt: float, case, jumps: Sequence[float] = ()) -> Solution:  # type: ignore[no-untyped-def]
-    """Any torque; `dt` is for those that depend on the step."""
+def by_runge_kutta(case: "Case", times: Array, dt: float, jumps: Sequence[float] = ()) -> Solution:
+    """Motion under the case's torque, which may depend on the step `dt` (s) and jump at the times `jumps` (s)."""
     start = np.concatenate([case.orientation, case.omega]).ravel()
     torque_at = pointer(case.torque)
     states = states_at(lambda t, y: rates_of(t, dt, y, torque_at, case.inertia), start, times, jumps)
@@ -82,7 +91,7 @@ def by_runge_kutta(times: Array, dt: float, case, jumps: Sequence[float] = ()) -
 
 
 def driven_cylinder(times: Array, inertia: Array, omega: Array, torque: float) -> Solution:
-    """A constant torque about the axis x of a symmetric body: omega by the SPIRAL paper, Eq. 11 and 12, q by Runge-Kutta."""
+    """A constant torque about the symmetry axis x: omega by the SPIRAL paper, Eq. 11 and 12, q by Runge-Kutta."""
     ix, iy, iz = inertia
     big = ix / (2 * torque) * abs(ix - iy) / iy  # Omega of Eq. 12
     eta = iy / (iz - ix) * 2 * torque / ix
@@ -105,7 +114,7 @@ def driven_cylinder(times: Array, inertia: Array, omega: Array, torque: float) -
 
 
 def free_symmetric_top(times: Array, inertia: Array, omega: Array) -> Solution:
-    """Torque-free, axis z: the body turns steadily about L and about its own axis, omega = L/I + (1 - I_z/I) omega_z e_z."""
+    """No torque, symmetry axis z: steady rotations about L and about z, omega = L/I + (1 - I_z/I) omega_z e_z."""
     across, along = inertia[0], inertia[2]
     own = omega[2] * (1 - along / across)
     t = times[:, None]
@@ -116,14 +125,14 @@ def free_symmetric_top(times: Array, inertia: Array, omega: Array) -> Solution:
 
 
 def growing_spin(times: Array, rate: float) -> Solution:
-    """About y from rest, d omega/dt = rate exp(t)."""
+    """Rotation about y from rest with d omega/dt = rate exp(t); `rate` in rad/s^2."""
     y = np.array([0.0, 1.0, 0.0])
     q = turn((rate * (np.expm1(times) - times))[:, None] * y)
     return q[..., None], ((rate * np.expm1(times))[:, None] * y)[..., None]
 
 
 def rubbing_cylinders(times: Array, inertia: Array, omega: Array, radii: Array, friction: float) -> Solution:
-    """Two cylinders, each along its z: the speed at which they slip decays exponentially."""
+    """Two cylinders along z that rub against each other: the slip velocity decays exponentially."""
     slip = (radii * omega).sum()
     decay = friction * (radii**2 / inertia).sum()
     lost = friction * slip * -np.expm1(-decay * times)[:, None] / decay * radii / inertia
@@ -134,7 +143,7 @@ def rubbing_cylinders(times: Array, inertia: Array, omega: Array, radii: Array, 
 
 
 def free_motion(times: Array, inertia: Array, omega: Array) -> Solution:
-    """Torque-free, any body: power series in time, in extended precision where the machine has it; DOP853 errs by 1e-12."""
+    """No torque, any body: power series in time, in extended precision if available. The error of DOP853 would be 1e-12."""
     ix, iy, iz = inertia.astype(np.longdouble)
     gyro = np.array([(iy - iz) / ix, (iz - ix) / iy, (ix - iy) / iz])
     terms = 24

@@ -22,7 +22,7 @@ from ..files.manifest import is_summary, manifest_of, never_begun
 from ..files.names import claimed_directory, locked
 from ..files.trajectory import Frame, Trajectory
 from ..model.building import model_at_rest
-from ..scenario.tables import Scenario, parse, read_text
+from ..scenario.reading import Scenario, parse, read_text
 from .given import compiled_mark, given
 from .guards import bad_observables, check_time_step
 from .recorder import Recorder, check_room

@@ -6,7 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import quaternions
+from ..engine.contact.loading import LoadedLaw
 from ..engine.state import World
+from ..engine.surfaces.plane import height
 from ..engine.world import candidate_pairs
 
 Array = NDArray[np.float64]
@@ -41,10 +43,10 @@ def sphere_centres(world: World, spheres: Numbers) -> Array:
     return centres + quaternions.rotated(bodies.orientation.T[body], shapes.centre.T[template])
 
 
-def contacts_of(world: World, body: Numbers, number: Numbers) -> Contacts:
-    """The contacts in a world whose forces are up to date. `body` (n,) and `number` (s,) are the numbers in the scenario of
+def contacts_of(world: World, law: LoadedLaw, body: Numbers, number: Numbers) -> Contacts:
+    """The contacts in a world whose lists are up to date. `body` (n,) and `number` (s,) are the numbers in the scenario of
     the engine's bodies and spheres."""
-    blocks = [_touching(world, i, j) for i, j in candidate_pairs(world)]
+    blocks = [_touching(world, law, i, j) for i, j in candidate_pairs(world)]
     i, j, wall, overlap, normal, force = (np.concatenate(column) for column in zip(*blocks, strict=True))
     radius, owner, at_wall = world.spheres.place[3::4], world.spheres.owner, wall >= 0
     swapped = ~at_wall & (number[i] > number[j])  # engines sort bodies in space: the first is the lower number here
@@ -66,7 +68,9 @@ def contacts_of(world: World, body: Numbers, number: Numbers) -> Contacts:
     )
 
 
-def _touching(world: World, i: Numbers, other: Numbers) -> tuple[Numbers, Numbers, Numbers, Array, Array, Array]:
+def _touching(
+    world: World, law: LoadedLaw, i: Numbers, other: Numbers
+) -> tuple[Numbers, Numbers, Numbers, Array, Array, Array]:
     """Those of the candidate pairs that touch: spheres i and j (i again for a wall), wall or -1, overlap (m), normal, and
     force (N)."""
     count, radius, walls = world.spheres.owner.size, world.spheres.place[3::4], world.walls
@@ -80,15 +84,20 @@ def _touching(world: World, i: Numbers, other: Numbers) -> tuple[Numbers, Number
     if at_wall.any():
         s, k = np.flatnonzero(at_wall), w[at_wall]
         normal = walls.normal.T[k]
-        height = np.einsum("pc,pc->p", centre[s] - walls.point.T[k], normal)
+        above = height(walls.point[:, k], walls.normal[:, k], centre[s].T)
         apart[s] = normal  # the direction; the distance is the height
         reach[s], effective[s], partner[s] = radius[i[s]], radius[i[s]], walls.material[k]
     distance = np.linalg.norm(apart, axis=1)
     unit = apart / np.maximum(distance, 1e-300)[:, None]
     if at_wall.any():
-        distance[s] = height
+        distance[s] = above
     overlap = reach - distance
-    # Hertz: F^2 = (4/3 E*)^2 R* d^3
-    force = np.sqrt(world.hardness[material[i], partner] * effective * np.maximum(overlap, 0.0) ** 3)
     touch = overlap > 0
-    return i[touch], j[touch], w[touch], overlap[touch], unit[touch], force[touch]
+    force = np.zeros(touch.sum())
+    if touch.any():
+        # As contact/finding.py does: at a wall the distance may be zero or negative, and only the overlap counts.
+        away = np.maximum(np.abs(distance[touch]), 1e-9 * radius[i[touch]])
+        constant = world.constants[material[i[touch]], partner[touch]]
+        reach = overlap[touch] + away
+        force = away * np.vectorize(law.contact)(away, reach, effective[touch] * reach, constant)[0]
+    return i[touch], j[touch], w[touch], overlap[touch], unit[touch], force

@@ -4,7 +4,7 @@ from os import PathLike
 from pathlib import Path
 
 from ..engine.compile.cache import cache_directory
-from ..scenario.tables import Scenario, parse, read_text
+from ..scenario.reading import Scenario, parse, read_text
 
 
 def given(scenario: Scenario | str | PathLike[str], source: str = "", text: str = "") -> tuple[Scenario, str, str]:
@@ -19,5 +19,6 @@ def given(scenario: Scenario | str | PathLike[str], source: str = "", text: str 
 def compiled_mark(scenario: Scenario) -> Path:
     """A file that exists once the kernels for the scenario are in the disk cache."""
     packed = any(group.packing_fraction is not None for group in scenario.place)
-    kernels = scenario.integrator.rotation + ("-pack" if packed else "-place" if scenario.place else "")
+    kernels = f"{scenario.contact.law}-{scenario.integrator.rotation}"
+    kernels += "-pack" if packed else "-place" if scenario.place else ""
     return cache_directory() / f"{kernels}.compiled"

@@ -6,43 +6,34 @@ at the rows of the energy log.
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..engine.state import World
+from ..engine.state import Limits, World
 from ..engine.watching import BEHIND_WALL, FIRST, HOW_MUCH, NOTHING, SECOND, TOO_DEEP, TOO_FAR, WHAT
 from ..errors import ScenarioError
-from ..model.building import Model, box_walls, wall_name
-from ..scenario.tables import Guard, Scenario, hertz_contact_time
+from ..model.building import Model
+from ..model.times import contact_time, fastest, good_step, smallest_rayleigh_time
+from ..model.walls import box_walls, wall_name
+from ..scenario.reading import Scenario
+from ..scenario.tables import Guard
 
 if TYPE_CHECKING:
     from .simulation import Simulation
 
 # Fraction of the energy's parts: where these cancel, the total may rightly deviate by many times its first value.
 CANCELLED = 0.5
-# Time steps that resolve contacts: in Rayleigh times, in contact times, and in smallest radii travelled per step.
-GOOD_RAYLEIGH, GOOD_CONTACT, GOOD_TRAVEL = 0.1, 1 / 30, 0.05
-
-
-class Limits(NamedTuple):
-    """Limits of the kernels, in the order of engine/watching.py."""
-
-    overlap: float  # in radii of the smaller sphere
-    suspect: float  # overlap of the smallest sphere of all, m: only deeper contacts are looked at
-    travel: float  # distance per step, m
-    outside: float  # above 0: check that bodies are on the right side of the walls
-    numbers: float  # above 0: check for values that are not finite
 
 
 def limits(guard: Guard | None, model: Model) -> Limits:
     """The limits of a scenario's guard; none are checked without a guard."""
     if guard is None:
-        return Limits(math.inf, math.inf, math.inf, 0.0, 0.0)
+        return Limits()
     smallest = float(model.shapes.radius.min())
     travel = guard.travel * smallest if can_touch(model) else math.inf
-    return Limits(guard.overlap, guard.overlap * smallest, travel, float(guard.outside), 1.0)
+    return Limits(guard.overlap, guard.overlap * smallest, travel, guard.outside, True)
 
 
 @dataclass(frozen=True)
@@ -76,44 +67,13 @@ def can_touch(model: Model) -> bool:
     return len(model.species) > 1 or model.walls.material.size > 0
 
 
-def fastest(model: Model) -> float:
-    """Speed of the fastest point of any body at the start, m/s."""
-    reach = np.array([clump.bounding_radius for clump in model.clumps])[model.species]
-    with np.errstate(over="ignore"):
-        turning = np.linalg.norm(model.angular_velocity, axis=1) * reach
-        return float((np.linalg.norm(model.velocity, axis=1) + turning).max())
-
-
-def contact_time(model: Model, speed: float) -> float:
-    """The shortest duration of a contact at a speed (m/s), s: two equal clumps collide head-on with their largest spheres
-    and the stiffest pair of materials."""
-    stiffest = float(model.modulus.max())
-    return min(
-        hertz_contact_time(clump.mass / 2, float(clump.spheres[:, 3].max()) / 2, stiffest, 2 * speed)
-        for clump in model.clumps
-    )
-
-
-def rayleigh_time(scenario: Scenario, model: Model) -> float:
-    """The Rayleigh time of the smallest sphere, s."""
-    return scenario.rayleigh_time({clump.name: clump.spheres for clump in model.clumps})
-
-
-def good_step(scenario: Scenario, model: Model, speed: float) -> float:
-    """A time step that resolves contacts at a speed (m/s), s. At speed 0 it follows from the Rayleigh time, which is too
-    careful where small spheres are parts of heavy bodies."""
-    if speed == 0:
-        return GOOD_RAYLEIGH * rayleigh_time(scenario, model)
-    return min(GOOD_CONTACT * contact_time(model, speed), GOOD_TRAVEL * float(model.shapes.radius.min()) / speed)
-
-
 def check_time_step(scenario: Scenario, model: Model, source: str) -> list[str]:
     """Warnings about the time step; ScenarioError for one that would not resolve contacts at all."""
     guard, dt = scenario.guard, model.dt
     if not can_touch(model):
         return []
     speed = fastest(model)
-    shortest, rayleigh = contact_time(model, speed), rayleigh_time(scenario, model)
+    shortest, rayleigh = contact_time(model, speed), smallest_rayleigh_time(scenario, model.spheres_by_clump)
     if dt > guard.contact * shortest:
         times = f"{dt / shortest:.3g}" if shortest > 0 else "any number of"
         fault = f"{dt:.3g} s is {times} times the shortest contact (guard.contact = {guard.contact:g})"

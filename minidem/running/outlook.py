@@ -5,9 +5,10 @@ import time
 from typing import Any
 
 from ..errors import PhysicsError
-from ..model.building import run_memory
-from ..scenario.tables import Scenario
-from .guards import check_time_step, contact_time, fastest, good_step, rayleigh_time
+from ..model.memory import run_memory
+from ..model.times import contact_time, fastest, good_step, smallest_rayleigh_time
+from ..scenario.reading import Scenario
+from .guards import check_time_step
 from .simulation import Simulation
 
 TRIAL = 0.1  # s of steps that are timed
@@ -37,7 +38,7 @@ def outlook(scenario: Scenario, source: str = "", threads: int | None = None) ->
         "spheres": model.spheres,
         "memory_mb": 1e-6 * run_memory(len(model.species), model.spheres),
         "dt": model.dt,
-        "dt_rayleigh": model.dt / rayleigh_time(scenario, model),
+        "dt_rayleigh": model.dt / smallest_rayleigh_time(scenario, model.spheres_by_clump),
         "dt_hertz": model.dt / shortest if 0 < shortest < math.inf else None,
         "dt_good": good_step(scenario, model, fastest(model)),
         "notes": notes,

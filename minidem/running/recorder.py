@@ -41,7 +41,7 @@ from ..files.trajectory import Frame, Trajectory
 from ..files.whole import beside, sync, write_whole
 from ..machine import available_memory, in_bytes, version
 from ..model.building import Model
-from ..scenario.tables import Scenario
+from ..scenario.reading import Scenario
 from .restart import UNITS, origin_of
 
 FLUSH_EVERY = 0.5  # s of wall time between two writes to disk

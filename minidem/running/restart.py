@@ -15,7 +15,7 @@ from ..files.checkpoint import Checkpoint
 from ..files.names import CHECKPOINT
 from ..machine import version
 from ..model.building import Model
-from ..scenario.tables import Scenario
+from ..scenario.reading import Scenario
 
 # What a Simulation keeps besides the arrays of the engine: its attributes of these names.
 OWN = {

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import quaternions
+from ..engine.compile.atomics import MOST_THREADS
 from ..engine.compile.kernels import compiled_for
 from ..engine.rotation.loading import rotation as compiled_rotation
 from ..engine.search.lists import SMALLEST_SKIN
@@ -28,11 +29,12 @@ from ..files.series import ENERGIES
 from ..files.trajectory import Frame, Spheres
 from ..model.building import Model, build_model, chunks
 from ..model.overlaps import check_overlaps
-from ..scenario.tables import Scenario
+from ..model.times import fastest
+from ..scenario.reading import Scenario
 from .changing import assign
 from .contacts import Contacts, contacts_of, sphere_centres
 from .given import compiled_mark, given
-from .guards import Alarm, alarm_in, bad_motion, bad_observables, fastest, limits
+from .guards import Alarm, alarm_in, bad_motion, bad_observables, limits
 from .observables import conserved_sums
 from .recorder import Recorder
 from .restart import FIELDS, OWN
@@ -114,7 +116,7 @@ class Simulation:
         spin[:3] = self.bodies.spin
         self.bodies = self.bodies._replace(spin=spin)
         blocks = -(-n // BLOCK)
-        self.threads = min(threads or sensible_threads(blocks), blocks)  # the most that take part
+        self.threads = min(threads or sensible_threads(blocks), blocks, MOST_THREADS)  # the most that take part
         self._pace = Pace(self.threads if threads is None else None)
         self._helpers = ThreadPoolExecutor(self.threads - 1) if self.threads > 1 else None
         self.rank = np.arange(n)
@@ -189,7 +191,8 @@ class Simulation:
         size = self._pace.threads or self.threads
         world = world._replace(team=world.team._replace(size=size))
         world.team.step[:] = self.step, model.steps
-        arguments: Any = (steps, model.dt, model.gravity, self._rotation.advance, world, self._pending)
+        pointers = (self._rotation.advance, model.law.forces)
+        arguments: Any = (steps, model.dt, model.gravity, *pointers, world, self._pending)
         if self._advance is None:
             self._advance = compiled_for(advance, (0, *arguments))
         began = time.perf_counter()
@@ -210,8 +213,8 @@ class Simulation:
     def _make_world(self, skin: float) -> None:
         model = self.model
         vars(self).pop("_world", None)  # there is memory for one, not for two
-        self._world = make_world(self.bodies, model.shapes, model.walls, model.modulus, self.threads, skin)
-        self._world.team.limit[:] = limits(self.scenario.guard if self.scenario else None, model)
+        watched = limits(self.scenario.guard if self.scenario else None, model)
+        self._world = make_world(self.bodies, model.shapes, model.walls, model.constants, self.threads, skin, watched)
 
     @property
     def alarm(self) -> Alarm | None:
@@ -286,7 +289,7 @@ class Simulation:
     @property
     def contacts(self) -> Contacts:
         """What touches at the present step: bodies, spheres, overlaps, normals and forces; see Contacts."""
-        return contacts_of(self._world, self._numbers, self._sphere_numbers)
+        return contacts_of(self._world, self.model.law, self._numbers, self._sphere_numbers)
 
     @property
     def _sphere_numbers(self) -> NDArray[np.int64]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..scenario.tables import Scenario
+from ..scenario.reading import Scenario
 from .recorder import Recorder
 from .wall_clock import Clock
 

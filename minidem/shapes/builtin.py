@@ -1,4 +1,4 @@
-"""Built-in shapes, as spheres: rows of x, y, z, radius in metres, standing on z = 0 and scaled to a height."""
+"""Built-in shapes as spheres, standing on z = 0 and scaled to a height."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,11 +15,13 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Builtin:
-    spheres: Callable[[int], Array]  # (n, 4) of height 1, for a number of spheres
-    height: float  # m, if a scenario gives none
-    count: int  # spheres, if a scenario gives no number
+    """A built-in shape."""
+
+    spheres: Callable[[int], Array]  # from a count to rows (count, 4) of a shape of height 1
+    height: float  # default, m
+    count: int  # default number of spheres
     valid_count: Callable[[int], bool]
-    count_rule: str
+    count_rule: str  # the rule of `valid_count` in words
 
 
 BUILTINS = {
@@ -29,6 +31,6 @@ BUILTINS = {
 
 
 def builtin_spheres(name: str, height: float | None = None, count: int | None = None) -> Array:
-    """(n, 4) rows of x, y, z, radius (m)."""
+    """Spheres (n, 4) of a built-in shape: x, y, z, radius, m; its defaults if no height (m) or count is given."""
     shape = BUILTINS[name]
     return shape.spheres(shape.count if count is None else count) * (shape.height if height is None else height)

@@ -1,6 +1,6 @@
-"""Chess pieces in the Staunton manner, of our own design: turned profiles with their crowns, and a horse's head.
+"""Chess pieces in the Staunton style, of our own design: turned profiles with their crowns, and a horse's head.
 
-All are drawn at height 1, standing on z = 0, facing x; lengths are in heights of the piece.
+Pieces have height 1, stand on z = 0 and face x. The functions named after pieces return signed distances (see solids.py).
 """
 
 import sys
@@ -30,9 +30,9 @@ from .surfaces import DATA
 # Heights after the FIDE Handbook, C.02 (Standards of Chess Equipment), in metres.
 HEIGHTS = {"king": 0.095, "queen": 0.085, "bishop": 0.07, "knight": 0.06, "rook": 0.055, "pawn": 0.05}
 
-COUNT = 100  # spheres of a piece as it comes
-SMALLEST = 0.015  # radius of an inscribed sphere: smaller ones would only ask for smaller time steps
-DRAWN_CELLS = 80  # along the height, of the surfaces that pictures show
+COUNT = 100  # default number of spheres
+SMALLEST = 0.015  # radius of an inscribed sphere: smaller ones would require smaller time steps
+DRAWN_CELLS = 80  # grid cells along the height for the surfaces in pictures
 
 FOOT = 0.225  # radius of the foot: a base of 45 % of the height
 
@@ -46,6 +46,7 @@ def foot(height: float) -> list[Point2]:
 
 
 def collar(height: float, radius: float, thickness: float) -> list[Point2]:
+    """A ring around the neck, part of a profile."""
     return arc((radius - thickness / 2, height), thickness / 2, -90, 90)
 
 
@@ -56,12 +57,14 @@ def sector(x: Array, y: Array, count: int) -> Array:
 
 
 def pawn(x: Array, y: Array, z: Array) -> Array:
+    """A pawn."""
     body = foot(0.17) + curve((0.15, 0.20), (0.105, 0.30), (0.082, 0.42), (0.075, 0.53))
     neck = [(0.125, 0.555), *collar(0.575, 0.14, 0.03), (0.11, 0.60), (0.07, 0.63)]
     return turned(x, y, z, body + neck + arc((0, 0.815), 0.185, -68, 90))
 
 
 def bishop(x: Array, y: Array, z: Array) -> Array:
+    """A bishop: the mitre has a slanted slot."""
     body = foot(0.15) + curve((0.13, 0.18), (0.09, 0.28), (0.068, 0.42), (0.062, 0.53))
     neck = [
         (0.11, 0.55),
@@ -77,10 +80,11 @@ def bishop(x: Array, y: Array, z: Array) -> Array:
     across = (x - 0.02) * np.cos(slant) - (z - 0.80) * np.sin(slant)
     into = (x - 0.02) * np.sin(slant) + (z - 0.80) * np.cos(slant)
     slot = np.maximum.reduce([abs(across) - 0.02, -into, z - 0.935])
-    return np.maximum(piece, -slot)
+    return np.asarray(np.maximum(piece, -slot))
 
 
 def rook(x: Array, y: Array, z: Array) -> Array:
+    """A rook: a tower with six battlements."""
     body = foot(0.18) + curve((0.155, 0.22), (0.128, 0.34), (0.115, 0.50), (0.11, 0.62))
     neck = [(0.14, 0.65), *collar(0.665, 0.15, 0.03), (0.135, 0.69), *curve((0.14, 0.72), (0.175, 0.77))]
     tower = [(0.185, 0.79), (0.185, 0.99), (0.175, 1.0), (0.12, 1.0), (0.12, 0.88), (0.0, 0.88)]
@@ -89,6 +93,7 @@ def rook(x: Array, y: Array, z: Array) -> Array:
 
 
 def queen(x: Array, y: Array, z: Array) -> Array:
+    """A queen: a coronet with nine notches."""
     body = foot(0.13) + curve((0.13, 0.16), (0.09, 0.25), (0.068, 0.40), (0.06, 0.56))
     neck = [
         (0.11, 0.58),
@@ -106,6 +111,7 @@ def queen(x: Array, y: Array, z: Array) -> Array:
 
 
 def king(x: Array, y: Array, z: Array) -> Array:
+    """A king: a cross on top."""
     body = foot(0.13) + curve((0.13, 0.16), (0.092, 0.25), (0.07, 0.40), (0.062, 0.54))
     neck = [
         (0.11, 0.56),
@@ -119,7 +125,7 @@ def king(x: Array, y: Array, z: Array) -> Array:
     top = [*curve((0.11, 0.862), (0.06, 0.885), (0.03, 0.893)), (0.0, 0.893)]
     stem = block(x, y, z, (0, 0, 0.94), (0.022, 0.022, 0.06), 0.006)
     arms = block(x, y, z, (0, 0, 0.957), (0.055, 0.022, 0.02), 0.006)
-    return np.minimum.reduce([turned(x, y, z, body + neck + head + top), stem, arms])
+    return np.asarray(np.minimum.reduce([turned(x, y, z, body + neck + head + top), stem, arms]))
 
 
 # Side view of the horse in x and z: chest and throat, jaw and muzzle, face and poll, back of the neck.
@@ -139,6 +145,7 @@ MANE = [
 
 
 def knight(x: Array, y: Array, z: Array) -> Array:
+    """A knight: a horse's head on a turned foot."""
     y = abs(y)  # the same on both sides
     half = 0.075 + 0.055 * ramp(z, 0.55, 0.2) + 0.012 * ramp(z, 0.6, 0.75) - 0.022 * ramp(x, 0.06, 0.2)
     horse = smooth_intersection(polygon(x, z, loop(*HORSE)) - 0.008, y - half, 0.09)
@@ -178,7 +185,7 @@ def mesh(piece: str, cells: int = 160) -> Any:
 
 
 def spheres(piece: str, count: int) -> Array:
-    """(count, 4) rows of x, y, z, radius of a piece of height 1: the usual ones from a file, other numbers fitted anew."""
+    """Spheres (count, 4) of a piece of height 1: those of a file for the default count, else fitted."""
     if count == COUNT:
         return np.loadtxt(DATA / f"{piece}.csv", delimiter=",", comments=("#", "x"))
     from .fitting import fit_clump
@@ -188,7 +195,7 @@ def spheres(piece: str, count: int) -> Array:
 
 
 def write_surfaces() -> None:
-    """For surfaces.drawn_surface; every piece."""
+    """Write the surfaces of all pieces for surfaces.drawn_surface."""
     from .mesh import from_polydata
 
     surfaces: dict[str, Any] = {}
@@ -200,7 +207,7 @@ def write_surfaces() -> None:
 
 
 def write_data(pieces: Iterable[str]) -> None:
-    """Fit the usual clumps of pieces and write them beside this file."""
+    """Fit the clumps of pieces and write them to the data directory."""
     from .fitting import csv_text, fit_clump
     from .mesh import from_polydata
 

@@ -9,7 +9,7 @@ from ..engine.compile.kernels import growing, internal
 
 @internal
 def covered(free, i, radius, take):
-    """How many free voxels lie within `radius` (in voxels) of voxel i; with `take` they are free no more."""
+    """The number of free voxels within `radius` (in voxels) of voxel i; with `take` they are marked as covered."""
     count = 0
     reach = int(radius)
     for x in range(max(i[0] - reach, 0), min(i[0] + reach + 1, free.shape[0])):
@@ -24,17 +24,17 @@ def covered(free, i, radius, take):
     return count
 
 
-@growing  # its heap
+@growing  # the heap
 def greedy_cover(free, voxels, radii, most, left):
-    """Up to `most` candidates, each the one that covers most of what is still free, until at most `left` voxels are.
+    """Indices (k,) of up to `most` candidates, each the one that covers most free voxels, until at most `left` are free.
 
-    `free` (nx, ny, nz) is the set, and is what is left of it afterwards; candidates are spheres of `radii` (c,), in voxels,
-    around `voxels` (c, 3). What a candidate would cover can only shrink, so a candidate whose count is up to date and still
-    tops the old counts of all others is the best one (lazy greedy; Minoux 1978).
+    `free` (nx, ny, nz) is the voxel set; covered voxels are removed from it. Candidates are spheres of `radii` (c,), in
+    voxels, around `voxels` (c, 3). The count of a candidate can only shrink, so a candidate whose count is up to date and
+    at least the old counts of all others is the best one (lazy greedy; Minoux 1978).
     """
     heap = [(-covered(free, voxels[0], radii[0], False), 0)]
     for c in range(1, radii.size):
-        heap.append((-int(4.2 * radii[c] ** 3) - 30, c))  # what a sphere holds at most, or nearly
+        heap.append((-int(4.2 * radii[c] ** 3) - 30, c))  # estimated upper bound of a sphere
     heapq.heapify(heap)
     chosen = np.empty(most, np.int64)
     count, remaining = 0, 0

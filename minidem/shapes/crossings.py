@@ -1,6 +1,7 @@
-"""Triangles that cross each other."""
+"""Triangles of a mesh that cross each other."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..engine.compile.kernels import inlined, internal, kernel
 from ..engine.geometry import minus
@@ -9,19 +10,21 @@ from ..engine.world import near_pairs
 
 @inlined
 def cross(a, b):
+    """Vector product."""
     return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
 
 
 @inlined
 def dot(a, b):
+    """Scalar product."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
 @internal
 def edge_crosses(start, end, a, b, c):
-    """Does the segment pass through the inside of the triangle? (Moeller and Trumbore, J. Graph. Tools 2, 21, 1997)
+    """Whether a segment passes through the inside of a triangle (Moeller and Trumbore, J. Graph. Tools 2, 21, 1997).
 
-    Segments that only touch the triangle's rim or plane to round-off do not count.
+    Segments that touch the triangle's rim or plane within round-off do not count.
     """
     along, ab, ac = minus(end, start), minus(b, a), minus(c, a)
     p = cross(along, ac)
@@ -38,8 +41,8 @@ def edge_crosses(start, end, a, b, c):
     return u > rim and v > rim and u + v < 1.0 - rim and rim < w < 1.0 - rim
 
 
-def crossing_triangles(triangles, faces):
-    """(k, 2) pairs of triangles (f, 3, 3) that cross and share no corner."""
+def crossing_triangles(triangles: NDArray[np.float64], faces: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Pairs (k, 2) of triangles (f, 3, 3), m, that cross and share no corner; `faces` (f, 3) numbers their corners."""
     centre = triangles.mean(axis=1)
     reach = np.linalg.norm(triangles - centre[:, None], axis=2).max(axis=1)
     near = near_pairs(np.ascontiguousarray(centre.T), reach, 0.0)
@@ -49,7 +52,7 @@ def crossing_triangles(triangles, faces):
 
 @kernel
 def crossing_pairs(triangles, faces, near, found):
-    """Those of the pairs `near` (2, p), in `found`; returns their number."""
+    """Write those of the pairs `near` (2, p) that cross to `found` (p, 2); returns their number."""
     crossings = 0
     for p in range(near.shape[1]):
         f, g = near[0, p], near[1, p]

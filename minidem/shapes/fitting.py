@@ -1,10 +1,10 @@
-"""A clump of spheres for a closed mesh.
+"""A clump of spheres fitted to a closed mesh.
 
-Inscribed spheres first: each voxel inside the mesh is the centre of a candidate whose radius is its distance from the
-surface (the Euclidean distance map, as in the Euclidean 3D method of CLUMP, Angelidakis et al., SoftwareX 15, 100735, 2021).
-Where that method takes the largest distance left, this one takes the sphere that covers most of what is still uncovered; the
-last fifth of the spheres goes where the clump is farthest from the mesh, so that thin parts are there too. Inscribed spheres
-alone leave out the corners, so in the end all radii grow by the same length until the union has the mesh's volume.
+Candidates are inscribed spheres: each voxel inside the mesh is a centre, its distance from the surface the radius (the
+Euclidean distance map, as in the Euclidean 3D method of CLUMP, Angelidakis et al., SoftwareX 15, 100735, 2021). Where that
+method picks the largest remaining distance, this one picks the sphere that covers most of the uncovered volume. The last
+fifth of the spheres is placed where the clump is farthest from the mesh, to represent thin parts. Inscribed spheres do not
+reach the corners, so finally all radii grow by the same length until the union has the mesh's volume.
 """
 
 from dataclasses import dataclass
@@ -15,19 +15,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError
-from .clump import make_clump, union_moments
-from .mesh import Mesh, read_mesh
+from .clump import make_clump
+from .mesh import Mesh
+from .mesh_files import read_mesh
+from .union import union_moments
 
 Array = NDArray[np.float64]
-VOXELS = 120_000  # inside the mesh, about
-FOR_DETAILS = 0.2  # part of the spheres
+VOXELS = 120_000  # approximate number inside the mesh
+FOR_DETAILS = 0.2  # fraction of the spheres for thin parts
 
 
 @dataclass(frozen=True)
 class Fit:
+    """A fitted clump and its errors."""
+
     spheres: Array  # (n, 4) x, y, z, radius, m
-    growth: float  # m, by which the radii grew beyond the inscribed spheres
-    uncovered: float  # part of the volume that the inscribed spheres leave out
+    growth: float  # m, of the radii beyond those of the inscribed spheres
+    uncovered: float  # fraction of the volume that the inscribed spheres do not cover
     volume_error: float  # relative
     centre_error: float  # distance of the centres, in cube roots of the mesh's volume
     inertia_error: float  # largest relative error of a principal moment
@@ -36,8 +40,10 @@ class Fit:
 
 
 def fit_clump(mesh: Mesh, spheres: int = 100, min_radius: float = 0.0, target_error: float = 0.0) -> Fit:
-    """At most `spheres` spheres, none smaller than `min_radius` (m); fewer, if the inscribed spheres leave out no more than
-    the part `target_error` of the volume."""
+    """A clump of at most `spheres` spheres, none smaller than `min_radius` (m).
+
+    Fewer spheres are used if the inscribed ones leave at most the fraction `target_error` of the volume uncovered.
+    """
     from scipy.optimize import brentq
 
     from .covering import greedy_cover
@@ -78,7 +84,7 @@ def fit_clump(mesh: Mesh, spheres: int = 100, min_radius: float = 0.0, target_er
 
 
 def gaps(spheres: Array, points: Array) -> Array:
-    """(n,) distance of points from the union of spheres, m; negative inside, and not exact there."""
+    """Distances (n,) of points (n, 3) from a union of spheres (s, 4), m; negative inside, where they are bounds."""
     nearest = np.full(len(points), np.inf)
     for x, y, z, radius in spheres:
         nearest = np.minimum(nearest, np.linalg.norm(points - (x, y, z), axis=1) - radius)
@@ -86,7 +92,7 @@ def gaps(spheres: Array, points: Array) -> Array:
 
 
 def with_details(fitted: Array, candidates: Array, count: int) -> Array:
-    """`count` more spheres: each the largest candidate that holds the point farthest from the union."""
+    """`fitted` and `count` more spheres: each the largest candidate that holds the point farthest from the union."""
     gap = gaps(fitted, candidates[:, :3])
     for _ in range(count):
         worst = candidates[np.argmax(gap), :3]
@@ -98,12 +104,12 @@ def with_details(fitted: Array, candidates: Array, count: int) -> Array:
 
 
 def principal_moments(second: Array) -> Array:
-    """(3,) of a solid of density 1 with these second moments, m^5."""
+    """Principal moments of inertia (3,) of a solid of density 1 with these second moments (3, 3), m^5."""
     return np.linalg.eigvalsh(np.trace(second) * np.eye(3) - second)
 
 
 def voxelised(mesh: Mesh, edge: float) -> tuple[NDArray[np.bool_], Array, float]:
-    """Which points of a grid lie inside, the grid's first point (m) and its spacing (m)."""
+    """Which points of a grid of spacing `edge` (m) lie inside (nx, ny, nz), its first point (3,), m, and its spacing, m."""
     import pyvista
     from vtkmodules.vtkImagingStencil import vtkImageStencilToImage, vtkPolyDataToImageStencil
 
@@ -121,18 +127,20 @@ def voxelised(mesh: Mesh, edge: float) -> tuple[NDArray[np.bool_], Array, float]
     image.SetOutputScalarTypeToUnsignedChar()
     image.Update()
     wrapped: Any = pyvista.wrap(image.GetOutput())
-    return wrapped.point_data.active_scalars.reshape(size, order="F").astype(bool), low, edge
+    values = np.asarray(wrapped.point_data.active_scalars)
+    return values.reshape(size, order="F").astype(bool), low, edge
 
 
 def distance_from(mesh: Mesh, points: Array) -> Array:
-    """(n,) distance of points from the surface, m."""
+    """Distances (n,) of points (n, 3) from the surface, m."""
     import pyvista
 
-    return np.abs(np.asarray(pyvista.PolyData(points).compute_implicit_distance(mesh.polydata())["implicit_distance"]))
+    measured: Any = pyvista.PolyData(points).compute_implicit_distance(mesh.polydata())
+    return np.asarray(np.abs(measured["implicit_distance"]))
 
 
 def csv_text(fit: Fit, mesh: Mesh, source: str) -> str:
-    """The spheres as a file that a scenario reads, with what the fit is worth, and the mesh's own moments, in its head."""
+    """The text of a sphere file, with the errors of the fit and the moments of the mesh in its head."""
     volume, centre, second = mesh.moments()
     xx, yy, zz, xy, xz, yz = second[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]]
     head = [
@@ -156,14 +164,14 @@ def fitted_file(
     scale: float,
     density: float,
     overwrite: bool,
-) -> dict[str, Any]:
-    """Fit the mesh of a file, write the spheres and a picture of both, and report what they are worth."""
-    from ..views.scene import draw_side_by_side
+) -> tuple[dict[str, Any], Mesh, Array]:
+    """Fit the mesh of a file and write the spheres. Returns a report for JSON, the scaled mesh and the spheres (n, 4), m.
 
+    A picture of both may be written beside the spheres: it is not overwritten either.
+    """
     read = read_mesh(source)
     out = out or source.with_suffix(".csv")
-    picture = out.with_suffix(".png")
-    for path in (out, picture):
+    for path in (out, out.with_suffix(".png")):
         if path.exists() and not overwrite:
             raise InputError(f"{path}: exists already; give --overwrite to replace it, or another --out")
     if out.suffix.lower() != ".csv" or not out.parent.is_dir():
@@ -174,12 +182,7 @@ def fitted_file(
     fit = fit_clump(mesh, spheres, min_radius, target_error)
     clump = make_clump(fit.spheres, density)
     out.write_text(csv_text(fit, mesh, f"{source.name}, scale {scale:g}"))
-    drawn = str(picture)
-    try:
-        draw_side_by_side([(mesh.polydata(), fit.spheres)], picture)
-    except InputError as error:  # the spheres are worth having without
-        drawn = f"none: {error}"
-    return {
+    report = {
         "spheres": len(fit.spheres),
         "smallest_radius": float(fit.spheres[:, 3].min()),
         "mass": clump.mass,
@@ -195,5 +198,5 @@ def fitted_file(
             "max_distance": fit.distance_max,
         },
         "file": str(out),
-        "picture": drawn,
     }
+    return report, mesh, fit.spheres

@@ -1,23 +1,14 @@
-"""Closed triangle meshes: reading, checking, exact mass properties."""
+"""Closed triangle meshes: exact mass properties, and checks."""
 
-import re
-import struct
-from collections.abc import Generator, Sequence
 from dataclasses import dataclass
-from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError
+from .union import Moments
 
 Array = NDArray[np.float64]
-FORMATS = (".stl", ".obj", ".ply")
-LARGEST_FILE = 512 * 2**20  # bytes
-LARGEST_HEADER = 2**16  # bytes, of a PLY file
-LARGEST = 1e50  # m; the fifth power is a number, too
 
 
 @dataclass(frozen=True)
@@ -29,195 +20,44 @@ class Mesh:
 
     @property
     def triangles(self) -> Array:
-        """(f, 3, 3) corners, m"""
+        """Corners of the triangles, (f, 3, 3), m."""
         return self.points[self.faces]
 
-    def moments(self) -> tuple[float, Array, Array]:
-        """Volume (m^3), centre (3,) and second moments about it (3, 3), int (x-c)(x-c)^T dV, of the inside.
+    def moments(self) -> Moments:
+        """The moments of the inside.
 
-        Divergence theorem: signed tetrahedra from a point to each triangle, whose moments are polynomials of their corners.
+        They are sums over signed tetrahedra from one point to each triangle: polynomials of the corners.
         """
         origin = self.points.mean(axis=0)
         corners = self.triangles - origin
         volumes = np.einsum("ij,ij->i", corners[:, 0], np.cross(corners[:, 1], corners[:, 2])) / 6
         volume = volumes.sum()
         sums = corners.sum(axis=1)
-        with np.errstate(divide="ignore", invalid="ignore"):  # of flat ones, which `inward` tells
+        with np.errstate(divide="ignore", invalid="ignore"):  # a flat mesh, which `inward` reports
             centre = volumes @ sums / (4 * volume)
         squares = np.einsum("i,ikj,ikl->jl", volumes, corners, corners) + np.einsum("i,ij,il->jl", volumes, sums, sums)
-        return float(volume), origin + centre, squares / 20 - volume * np.outer(centre, centre)
+        return Moments(float(volume), origin + centre, squares / 20 - volume * np.outer(centre, centre))
 
     def polydata(self) -> Any:
-        """As pyvista.PolyData."""
+        """The mesh as pyvista.PolyData."""
         import pyvista
 
-        return pyvista.PolyData.from_regular_faces(self.points, self.faces.astype(int))  # type: ignore[arg-type]
+        return pyvista.PolyData.from_regular_faces(self.points, self.faces.astype(int))
 
 
 def from_polydata(data: Any) -> Mesh:
-    """Of triangles with shared or repeated points."""
+    """The mesh of a pyvista.PolyData, whose points may be shared by its faces or repeated."""
     return merged(np.asarray(data.points, dtype=float), np.asarray(data.triangulate().regular_faces, dtype=np.int64))
 
 
 def merged(points: Array, faces: NDArray[np.int64]) -> Mesh:
-    """Points that coincide exactly become one."""
+    """The mesh of points (p, 3), m, and faces (f, 3), with points that coincide exactly merged."""
     points, index = np.unique(points, axis=0, return_inverse=True)
     return Mesh(points, index.reshape(-1)[faces])
 
 
-def read_mesh(path: str | PathLike[str]) -> Mesh:
-    """A checked mesh from an STL (binary or ASCII), OBJ or PLY file."""
-    path = Path(path)
-    if path.suffix.lower() not in FORMATS:
-        raise InputError(f"{path}: give a mesh file that ends in {', '.join(FORMATS)}")
-    if not path.is_file():
-        raise InputError(f"{path}: {'is a directory' if path.is_dir() else 'no such file'}; give a mesh file")
-    size = path.stat().st_size
-    if size == 0 or size > LARGEST_FILE:
-        raise InputError(f"{path}: {'is empty' if size == 0 else f'is larger than {LARGEST_FILE // 2**20} MB'}")
-    try:
-        points, faces = READERS[path.suffix.lower()](path.read_bytes())
-        points = np.asarray(points, dtype=float).reshape(-1, 3)
-        triangles = in_triangles(points, faces)
-    except (ArithmeticError, LookupError, MemoryError, OSError, TypeError, ValueError, struct.error) as error:
-        what = " ".join(str(error).split())[:100] or type(error).__name__
-        raise InputError(f"{path}: cannot be read as a mesh ({what})") from None
-    if not len(triangles):
-        raise InputError(f"{path}: holds no triangles")
-    if not np.abs(points).max() < LARGEST:
-        wrong = int(np.argwhere(~(np.abs(points) < LARGEST))[0, 0])
-        raise InputError(f"{path}: point {wrong} is not finite, or farther than {LARGEST:g} m from the origin")
-    mesh = merged(points, triangles)
-    for fault in FAULT_FINDERS:
-        if message := fault(mesh):
-            raise InputError(f"{path}: {message}")
-    return mesh
-
-
-# --- formats: points and faces of a file's bytes; whatever is wrong raises an error of Python's own ------------------------
-
-Faces = Sequence[Sequence[int]] | NDArray[np.int64]
-
-
-def in_triangles(points: Array, faces: Faces) -> NDArray[np.int64]:
-    """(f, 3) corners of faces with three corners or more."""
-    if not len(faces):
-        return np.empty((0, 3), np.int64)
-    sizes = {len(face) for face in faces} if isinstance(faces, list) else {3}
-    corners = np.concatenate([np.asarray(face) for face in faces]) if len(sizes) > 1 else np.asarray(faces).reshape(-1)
-    if min(sizes) < 3:
-        raise ValueError("a face of less than three corners")
-    if corners.dtype.kind not in "iu" or corners.min() < 0 or corners.max() >= len(points):
-        raise ValueError(f"a face with a corner that is none of its {len(points)} points")
-    if sizes == {3}:
-        return corners.astype(np.int64).reshape(-1, 3)
-    if not np.abs(points).max() < LARGEST:  # will be told
-        return corners[:3].astype(np.int64).reshape(1, 3)
-    import pyvista
-
-    listed = np.concatenate([[len(face), *face] for face in faces])
-    return np.asarray(pyvista.PolyData(points, listed).triangulate().regular_faces, dtype=np.int64)
-
-
-def read_stl(data: bytes) -> tuple[Array, Faces]:
-    if len(data) >= 84 and len(data) == 84 + 50 * int.from_bytes(data[80:84], "little"):
-        record = np.dtype([("normal", "<f4", 3), ("corners", "<f4", 9), ("attribute", "<u2")])
-        with np.errstate(invalid="ignore"):  # NaNs are told later
-            points = np.frombuffer(data, record, offset=84)["corners"].reshape(-1, 3).astype(float)
-    elif data.lstrip()[:5].lower() == b"solid":
-        found = re.findall(rb"\bvertex\s+(\S+)\s+(\S+)\s+(\S+)", data, re.IGNORECASE)
-        if len(found) != 3 * len(re.findall(rb"\bendfacet\b", data, re.IGNORECASE)):
-            raise ValueError(f"{len(found)} corners do not make its facets")
-        points = np.array([[float(x) for x in corner] for corner in found]).reshape(-1, 3)
-    else:
-        raise ValueError("its length does not fit the number of triangles it tells")
-    return points, np.arange(len(points)).reshape(-1, 3)
-
-
-def read_obj(data: bytes) -> tuple[Any, Faces]:
-    points, faces = [], []
-    for line in data.decode("utf-8", "replace").replace("\\\n", " ").splitlines():
-        key, *fields = line.split("#")[0].split() or [""]
-        if key == "v":
-            points.append([float(x) for x in fields[:3]])
-        elif key == "f":
-            corners = [int(field.split("/")[0]) for field in fields]
-            faces.append([c - 1 if c > 0 else len(points) + c for c in corners])  # from 1, or from the last backwards
-    return points, faces
-
-
-PLY_TYPES = {"char": "b", "uchar": "B", "short": "h", "ushort": "H", "int": "i", "uint": "I", "float": "f", "double": "d"}
-PLY_TYPES |= {"int8": "b", "uint8": "B", "int16": "h", "uint16": "H", "int32": "i", "uint32": "I"}
-PLY_TYPES |= {"float32": "f", "float64": "d"}
-
-
-def read_ply(data: bytes) -> tuple[Any, Faces]:
-    header = re.match(rb"ply\s(.*?)\bend_header[ \t]*\r?\n", data[:LARGEST_HEADER], re.DOTALL)
-    if not header:
-        raise ValueError("no header of a PLY file")
-    kind, elements = "", list[tuple[str, int, list[list[str]]]]()
-    for line in header[1].decode("ascii", "replace").splitlines():
-        key, *words = line.split() or [""]
-        if key == "format":
-            kind = words[0]
-        elif key == "element":
-            elements.append((words[0], int(words[1]), []))
-        elif key == "property":
-            elements[-1][2].append(words)
-    if kind not in ("ascii", "binary_little_endian", "binary_big_endian"):
-        raise ValueError(f"format {kind[:40]!r}")
-    body = data[header.end() :]
-    values = ascii_values(body) if kind == "ascii" else binary_values(body, "<" if "little" in kind else ">")
-    next(values)
-    points, faces = [], []
-    for name, count, properties in elements:
-        if not 0 <= count <= len(body) or not properties:  # a row takes a byte or more
-            raise ValueError(f"{count} of element {name[:40]}")
-        for _ in range(count):
-            row = {}
-            for words in properties:
-                if words[0] == "list":
-                    size = int(values.send((PLY_TYPES[words[1]], 1))[0])
-                    row[words[3]] = values.send((PLY_TYPES[words[2]], size))
-                else:
-                    row[words[1]] = values.send((PLY_TYPES[words[0]], 1))[0]
-            if name == "vertex":
-                points.append([row["x"], row["y"], row["z"]])
-            elif name == "face":
-                faces.append(row["vertex_indices" if "vertex_indices" in row else "vertex_index"])
-    return points, faces
-
-
-Values = Generator[Any, tuple[str, int], None]
-
-
-def ascii_values(body: bytes) -> Values:
-    """Sent a type and a number, gives as many values."""
-    words, at, values = body.split(), 0, None
-    while True:
-        code, count = yield values
-        if not 0 <= count <= len(words) - at:
-            raise ValueError("it ends early")
-        values = [float(word) if code in "fd" else int(word) for word in words[at : at + count]]
-        at += count
-
-
-def binary_values(body: bytes, order: str) -> Values:
-    at, values = 0, None
-    while True:
-        code, count = yield values
-        layout = f"{order}{count}{code}"
-        values = struct.unpack_from(layout, body, at)
-        at += struct.calcsize(layout)
-
-
-READERS = {".stl": read_stl, ".obj": read_obj, ".ply": read_ply}
-
-
-# --- checks ----------------------------------------------------------------------------------------------------------
-
-
 def degenerate_triangles(mesh: Mesh) -> str:
+    """Fault if triangles have no area."""
     corners = mesh.triangles
     area = np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1) / 2
     longest = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2).max(axis=1)
@@ -228,7 +68,7 @@ def degenerate_triangles(mesh: Mesh) -> str:
 
 
 def open_edges(mesh: Mesh) -> str:
-    """Each edge of a closed, consistently oriented surface is run through once in each direction."""
+    """Fault unless each edge is passed once in each direction, as on a closed, consistently oriented surface."""
     edges = np.concatenate([mesh.faces[:, [0, 1]], mesh.faces[:, [1, 2]], mesh.faces[:, [2, 0]]])
     forward = edges[:, 0] * len(mesh.points) + edges[:, 1]
     backward = edges[:, 1] * len(mesh.points) + edges[:, 0]
@@ -244,14 +84,16 @@ def open_edges(mesh: Mesh) -> str:
 
 
 def inward(mesh: Mesh) -> str:
+    """Fault if normals point inward, or the mesh is flat."""
     with np.errstate(invalid="ignore"):
-        volume = mesh.moments()[0]
+        volume = mesh.moments().volume
     if not volume < 0:
         return "" if volume > 0 else "has no inside: its volume is zero"
     return "is turned inside out: its normals point inward; flip its faces"
 
 
 def self_intersections(mesh: Mesh) -> str:
+    """Fault if triangles cross."""
     from .crossings import crossing_triangles
 
     crossing = crossing_triangles(mesh.triangles, mesh.faces)
@@ -261,5 +103,5 @@ def self_intersections(mesh: Mesh) -> str:
     return f"intersects itself: triangles {first} and {second} cross, one of {len(crossing)} pairs; repair it"
 
 
-# What each finds wrong with a mesh, in words; nothing for a sound one.
+# Checks of a mesh: each returns a message, empty for a sound mesh.
 FAULT_FINDERS = (degenerate_triangles, open_edges, inward, self_intersections)

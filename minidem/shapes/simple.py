@@ -1,4 +1,4 @@
-"""Simple shapes of n spheres, of height 1, standing on z = 0: rows of x, y, z, radius."""
+"""Simple shapes of height 1, standing on z = 0. Each function returns spheres (count, 4): x, y, z, radius."""
 
 import math
 
@@ -9,6 +9,7 @@ Array = NDArray[np.float64]
 
 
 def sphere(count: int) -> Array:
+    """One sphere."""
     return np.array([[0.0, 0.0, 0.5, 0.5]])
 
 
@@ -19,13 +20,13 @@ def rod(count: int) -> Array:
 
 
 def dumbbell(count: int) -> Array:
-    """Two balls, and the other spheres as a bar between them."""
+    """Two balls, connected by a bar of the other spheres."""
     bar = [[0.0, 0.0, z, 0.1] for z in np.linspace(0.25, 0.75, count)[1:-1]] if count > 2 else []
     return np.array([[0.0, 0.0, 0.25, 0.25], [0.0, 0.0, 0.75, 0.25], *bar])
 
 
 def tetrapod(count: int) -> Array:
-    """Four arms of touching spheres from one in the middle, to the corners of a tetrahedron; one points up."""
+    """Four arms of touching spheres from a central one to the corners of a tetrahedron; one points up."""
     corners = np.array(
         [[0, 0, 1], *([math.sqrt(8) / 3 * math.cos(a), math.sqrt(8) / 3 * math.sin(a), -1 / 3] for a in THIRDS)]
     )
@@ -52,7 +53,7 @@ def cylinder(count: int) -> Array:
 
 THIRDS = (0.0, 2 * math.pi / 3, 4 * math.pi / 3)
 
-# name: (spheres, their usual number, rule for their number)
+# name: (spheres, default count, whether a count is valid, the rule in words)
 SIMPLE = {
     "sphere": (sphere, 1, lambda n: n == 1, "1"),
     "rod": (rod, 3, lambda n: n >= 1, "1 or more"),
@@ -64,6 +65,6 @@ SIMPLE = {
 
 
 def standing(spheres: Array) -> Array:
-    """Scaled to height 1 and set on z = 0."""
+    """The spheres (n, 4) scaled to height 1 and moved to stand on z = 0."""
     low, high = (spheres[:, 2] - spheres[:, 3]).min(), (spheres[:, 2] + spheres[:, 3]).max()
-    return (spheres - [0, 0, low, 0]) / (high - low)
+    return np.asarray((spheres - [0, 0, low, 0]) / (high - low))

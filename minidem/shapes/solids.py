@@ -1,6 +1,7 @@
 """Solids as signed distances (negative inside) on grids of points, and the closed surfaces around them.
 
-Distances need not be exact away from the surface: only the zero level counts, and the width of smooth joints.
+Distances need not be exact away from the surface: only the zero level matters, and the width of smooth joints.
+Lengths are in any unit; coordinates x, y, z and distances are arrays of one shape.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,17 +23,18 @@ def smooth_union(a: Array, b: Array, width: float) -> Array:
 
 
 def smooth_intersection(a: Array, b: Array, width: float) -> Array:
+    """The intersection with an edge rounded over about `width`."""
     return -smooth_union(-a, -b, width)
 
 
 def ramp(value: Array, start: float, end: float) -> Array:
-    """From 0 at `start` to 1 at `end`, with zero slope at both."""
+    """A smooth step from 0 at `start` to 1 at `end`, with zero slope at both."""
     t = np.clip((value - start) / (end - start), 0, 1)
     return t * t * (3 - 2 * t)
 
 
 def polygon(x: Array, y: Array, corners: Sequence[Point2]) -> Array:
-    """Distance from a closed polygon in the plane."""
+    """A closed polygon in the plane."""
     nearest = np.full(np.shape(x), np.inf)
     inside = np.zeros(np.shape(x), dtype=bool)
     for (x0, y0), (x1, y1) in zip(corners, [*corners[1:], corners[0]], strict=True):
@@ -55,23 +57,25 @@ def turned(x: Array, y: Array, z: Array, profile: Sequence[Point2]) -> Array:
     r, h = np.linspace(0, radius.max(), 256), np.linspace(z.min(), z.max(), 768)
     outline = [*profile, *((-a, b) for a, b in reversed(profile))]
     table = polygon(*np.meshgrid(r, h, indexing="ij"), outline)
-    return RegularGridInterpolator((r, h), table)(np.stack([radius, z], axis=-1))
+    return np.asarray(RegularGridInterpolator((r, h), table)(np.stack([radius, z], axis=-1)))
 
 
 def ball(x: Array, y: Array, z: Array, centre: Point3, radius: float) -> Array:
+    """A ball."""
     return np.sqrt((x - centre[0]) ** 2 + (y - centre[1]) ** 2 + (z - centre[2]) ** 2) - radius
 
 
 def ellipsoid(x: Array, y: Array, z: Array, centre: Point3, axes: Point3) -> Array:
+    """An ellipsoid with semi-axes along x, y and z."""
     stretched = ((v - c) / a for v, c, a in zip((x, y, z), centre, axes, strict=True))
-    return (np.sqrt(sum(s**2 for s in stretched)) - 1) * min(axes)
+    return np.asarray((np.sqrt(sum(s**2 for s in stretched)) - 1) * min(axes))
 
 
 def block(x: Array, y: Array, z: Array, centre: Point3, half: Point3, edge: float) -> Array:
     """A box with edges rounded to the radius `edge`."""
     outside = [abs(v - c) - h + edge for v, c, h in zip((x, y, z), centre, half, strict=True)]
     beyond = np.sqrt(sum(np.maximum(o, 0) ** 2 for o in outside))
-    return beyond + np.minimum(np.maximum.reduce(outside), 0) - edge
+    return np.asarray(beyond + np.minimum(np.maximum.reduce(outside), 0) - edge)
 
 
 def arc(centre: Point2, radius: float, start: float, end: float) -> list[Point2]:

@@ -1,11 +1,11 @@
-"""Surfaces of the chess pieces for pictures, at hand: making them anew takes a minute."""
+"""Surfaces of the chess pieces for pictures, from a file: making them takes a minute."""
 
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-DATA = Path(__file__).parent / "data"  # made by `python -m minidem.shapes.chess`
+DATA = Path(__file__).parent / "data"  # written by `python -m minidem.shapes.chess`
 
 
 def drawn_surface(piece: str) -> tuple[NDArray[np.float64], NDArray[np.int64]]:

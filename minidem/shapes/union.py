@@ -1,7 +1,7 @@
-"""Exposed surface of a union of spheres in closed form: integrals of 1, n, n n and n n (c . n) over it.
+"""Exact mass properties of a union of spheres: volume, centre and second moments.
 
-They give the moments of the enclosed volume by the divergence theorem (minidem.clump.union_moments). Each
-sphere that cuts sphere i covers a cap of it. With w = n x dn along the boundary of a region of the unit
+The divergence theorem gives them from integrals of 1, n, n n and n n (c . n) over the exposed surface (`union_moments`).
+Each sphere that cuts sphere i covers a cap of it. With w = n x dn along the boundary of a region of the unit
 sphere, region to the left, Stokes' theorem for phi(n) homogeneous of degree k reads
 
     oint phi w = int (k + 2) phi n - grad phi        (used for phi = 1, n_b, n_a n_b),
@@ -12,72 +12,94 @@ Oosterom and Strackee, IEEE Trans. Biomed. Eng. BME-30, 125, 1983).
 
 Degenerate positions (tangent or coinciding circles, many circles through one point) need no special cases:
 each pair of circles is classified once for both, arcs of both end at the same computed points, and circles
-that barely cross count as tangent, which changes the area by far less than it matters. Only where three
-circles nearly coincide, by about that same tolerance, can decisions contradict each other: the boundary
-does not close, and a wider tolerance is taken.
+that barely cross count as tangent, which changes the area by a negligible amount. Only where three circles
+nearly coincide, within about the same tolerance, can decisions contradict each other: the boundary does not
+close, and a wider tolerance is used.
 
-Array operations on all caps, pairs of circles and arcs of many spheres at a time; nothing here is compiled. Vectors have
-their components in the first dimension.
+Array operations work on all caps, pairs of circles and arcs of many spheres at a time; nothing here is compiled.
+In all functions but `union_moments`, vectors have their components in the first dimension.
 """
 
 from math import pi, sqrt
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-CONTACT = 1e-9  # overlaps shallower than this part of the smaller radius are ignored: volume ~ CONTACT^2
+from ..errors import InputError
+
+Array = NDArray[np.float64]
+Index = NDArray[np.int64]
+
+CONTACT = 1e-9  # overlaps below this fraction of the smaller radius are ignored: volume ~ CONTACT^2
 TANGENT = (1e-11, 1e-10, 1e-9, 1e-8)  # rad; circles that overlap less are tangent: area ~ TANGENT^(3/2)
 CLOSED = 1e-11  # misfit of arc ends on the unit sphere that round-off can cause
-CROSS, APART, NESTED, COVER = range(4)  # how two caps lie
-POLE = (sqrt(0.13), -sqrt(0.23), sqrt(0.64))  # apex of the triangle fan: any unit vector, no special one
+CROSS, APART, NESTED, COVER = range(4)  # relations of two caps
+POLE = np.array([sqrt(0.13), -sqrt(0.23), sqrt(0.64)])  # apex of the triangle fan: an arbitrary unit vector
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(24)  # exact to round-off for cubics in cos, sin over 2 pi
-WIDEST = 2  # caps of a sphere; many of those that lie inside another one lie inside one of these
-PAIRS = 2**17  # of spheres or of caps, worked on together: some 30 MB
+WIDEST = 2  # caps of a sphere that are tested first: most nested caps lie inside one of these
+PAIRS = 2**17  # of spheres or of caps that are processed together: about 30 MB
+
+
+class Moments(NamedTuple):
+    """Moments of a solid."""
+
+    volume: float  # m^3
+    centre: Array  # (3,) m
+    second: Array  # (3, 3) about the centre, int (x-c)(x-c)^T dV, m^5
+
+    def scaled(self, scale: float) -> "Moments":
+        """The moments of the solid with all lengths multiplied by `scale`."""
+        return Moments(self.volume * scale**3, self.centre * scale, self.second * scale**5)
 
 
 class Caps(NamedTuple):
-    """What neighbours cover of spheres, each a cap; those of one sphere follow each other."""
+    """The caps of spheres that their neighbours cover; those of one sphere follow each other."""
 
-    sphere: np.ndarray  # (m,) index of the one covered, ascending
-    neighbour: np.ndarray  # (m,) index of the one that covers
-    axis: np.ndarray  # (3, m) unit vector to the middle of the cap
-    e1: np.ndarray  # (3, m) with e2 and the axis a right-handed frame: angles on the circle count from e1 towards e2
-    e2: np.ndarray
-    cosine: np.ndarray  # (m,) of half the opening angle
-    sine: np.ndarray
-    angle: np.ndarray  # half the opening angle, rad
-    height: np.ndarray  # 1 - |cosine|
+    sphere: Index  # (m,) index of the covered sphere, ascending
+    neighbour: Index  # (m,) index of the covering sphere
+    axis: Array  # (3, m) unit vector to the middle of the cap
+    e1: Array  # (3, m) with e2 and the axis a right-handed frame: angles on the circle count from e1 towards e2
+    e2: Array  # (3, m)
+    cosine: Array  # (m,) of half the opening angle
+    sine: Array  # (m,)
+    angle: Array  # (m,) half the opening angle, rad
+    height: Array  # (m,) 1 - |cosine|
 
-    def taken(self, which):
-        return Caps(*(rows[..., which] for rows in self))
-
-
-def dot(a, b):
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+    def taken(self, which: NDArray[np.int64] | NDArray[np.bool_]) -> "Caps":
+        """A subset of the caps."""
+        return Caps._make(rows[..., which] for rows in self)
 
 
-def cross(a, b):
+def dot(a: Array, b: Array) -> Array:
+    """Scalar products of vectors (3, ...)."""
+    return np.asarray(a[0] * b[0] + a[1] * b[1] + a[2] * b[2])
+
+
+def cross(a: Array, b: Array) -> Array:
+    """Vector products of vectors (3, ...)."""
     return np.array((a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]))
 
 
-def unit(a):
+def unit(a: Array) -> Array:
+    """Vectors (3, ...) scaled to length one."""
     return a / np.sqrt(dot(a, a))
 
 
-def triangle_solid_angle(a, b, c):
+def triangle_solid_angle(a: Array, b: Array, c: Array) -> Array:
     """Signed solid angle of the triangle of unit vectors a, b, c, modulo 4 pi."""
     return 2.0 * np.arctan2(dot(a, cross(b, c)), 1.0 + dot(a, b) + dot(b, c) + dot(c, a))
 
 
-def overlapping(spheres, some):
-    """Whether each of `some` (k,) of the spheres (4, n) overlaps each other one: (k, n)."""
+def overlapping(spheres: Array, some: Index) -> NDArray[np.bool_]:
+    """(k, n) whether each of `some` (k,) of the spheres (4, n) overlaps each of the others."""
     a, r, s = spheres[:3, None] - spheres[:3, some, None], spheres[3, some, None], spheres[3]
-    found = np.sqrt(dot(a, a)) < r + s - CONTACT * np.minimum(r, s)
+    found: NDArray[np.bool_] = np.sqrt(dot(a, a)) < r + s - CONTACT * np.minimum(r, s)
     found[np.arange(some.size), some] = False
     return found
 
 
-def caps_of(spheres, i, j):
+def caps_of(spheres: Array, i: Index, j: Index) -> Caps:
     """The caps of spheres i (m,) under spheres j (m,)."""
     a, r, s = spheres[:3, j] - spheres[:3, i], spheres[3, i], spheres[3, j]
     d = np.sqrt(dot(a, a))
@@ -89,8 +111,8 @@ def caps_of(spheres, i, j):
     return Caps(i, j, axis, e1, cross(axis, e1), cosine, sine, np.arctan2(sine, cosine), np.minimum(below, above))
 
 
-def mostly_seen(caps, tangent):
-    """The caps, the widest of each sphere first, without those inside one of the WIDEST."""
+def mostly_seen(caps: Caps, tangent: float) -> Caps:
+    """The caps, the widest of each sphere first, without those inside one of the WIDEST widest."""
     caps = caps.taken(np.lexsort((-caps.angle, caps.sphere)))
     for rank in range(WIDEST):
         wide = np.searchsorted(caps.sphere, caps.sphere) + rank
@@ -101,19 +123,19 @@ def mostly_seen(caps, tangent):
     return caps
 
 
-def pairs_on_one_sphere(sphere):
-    """j < k of all pairs of caps on the same sphere; `sphere` (m,) ascends."""
+def pairs_on_one_sphere(sphere: Index) -> tuple[Index, Index]:
+    """Indices j < k of all pairs of caps on the same sphere; `sphere` (m,) is that of each cap, ascending."""
     each = np.arange(sphere.size)
-    after = np.searchsorted(sphere, sphere, side="right") - each - 1  # so many caps of the sphere follow
+    after = np.searchsorted(sphere, sphere, side="right") - each - 1  # number of later caps on the same sphere
     j = np.repeat(each, after)
     return j, j + 1 + np.arange(j.size) - np.repeat(np.cumsum(after) - after, after)
 
 
-def relation(caps, j, k, tangent):
-    """How caps j and k lie: their circles CROSS, or they are APART, NESTED, or COVER the sphere together."""
+def relation(caps: Caps, j: Index, k: Index, tangent: float) -> Index:
+    """Relation of caps j and k: their circles CROSS, or they are APART, NESTED, or COVER the sphere together."""
     p, q = caps.axis[:, j], caps.axis[:, k]
     clearly = np.abs(dot(p, q) - caps.cosine[j] * caps.cosine[k]) < caps.sine[j] * caps.sine[k] - 1e-6
-    how = np.full(j.size, CROSS)  # most of them clearly, by the cosines of the angles compared below
+    how = np.full(j.size, CROSS)  # true of most; the unclear ones are compared by angles below
     unclear = np.flatnonzero(~clearly)
     p, q = p[:, unclear], q[:, unclear]
     one, other = caps.angle[j[unclear]], caps.angle[k[unclear]]
@@ -127,8 +149,8 @@ def relation(caps, j, k, tangent):
     return how
 
 
-def corners(spheres, i, j, k):
-    """The points on the surfaces of i, j and k, relative to centre i; the first on the side of ij x ik."""
+def corners(spheres: Array, i: Index, j: Index, k: Index) -> tuple[Array, Array]:
+    """The two points on the surfaces of spheres i, j and k, relative to centre i; the first on the side of ij x ik."""
     u, v = spheres[:3, j] - spheres[:3, i], spheres[:3, k] - spheres[:3, i]
     ri, rj, rk = spheres[3, i], spheres[3, j], spheres[3, k]
     d = np.sqrt(dot(u, u))
@@ -142,8 +164,8 @@ def corners(spheres, i, j, k):
     return foot + z * ez, foot - z * ez
 
 
-def covered_intervals(spheres, caps, j, k):
-    """Where caps j < k, whose circles cross, cover the circles of each other: circle, first angle and length (rad)."""
+def covered_intervals(spheres: Array, caps: Caps, j: Index, k: Index) -> tuple[Index, Array, Array]:
+    """The parts of circles that caps j < k, whose circles cross, cover of each other: circle, first angle, length (rad)."""
     # the same points for both circles, so that their arcs meet
     right, left = corners(spheres, caps.sphere[j], caps.neighbour[j], caps.neighbour[k])
     circle = np.concatenate((j, k))
@@ -153,8 +175,8 @@ def covered_intervals(spheres, caps, j, k):
     return circle, angle, (np.arctan2(dot(leave, e2), dot(leave, e1)) - angle) % (2.0 * pi)
 
 
-def exposed_arcs(circles, circle, angle, length):
-    """The parts of the `circles` in none of the intervals of some `length` from some `angle` on each `circle`.
+def exposed_arcs(circles: Index, circle: Index, angle: Array, length: Array) -> tuple[Index, Array, Array]:
+    """The parts of `circles` outside all intervals; these start at `angle` on `circle` and have a `length`, rad.
 
     Returns the circle, the first and the last angle of each of these arcs; a circle without intervals is one arc.
     """
@@ -171,14 +193,14 @@ def exposed_arcs(circles, circle, angle, length):
     ends[row, column] = starts[row, column] + length
     order = np.argsort(starts, axis=1)
     starts, ends = np.take_along_axis(starts, order, axis=1), np.take_along_axis(ends, order, axis=1)
-    reach = np.empty_like(ends)  # everything from 0 to here is covered by those before, or else exposed already
+    reach = np.empty_like(ends)  # where the intervals before this one end
     reach[:, 0] = np.maximum(ends.max(axis=1) - 2.0 * pi, 0.0)
     reach[:, 1:] = np.maximum(reach[:, :1], np.maximum.accumulate(ends[:, :-1], axis=1))
     row, column = np.nonzero(starts > reach)
     return circles[row], origin[row] + reach[row, column], origin[row] + starts[row, column]
 
 
-def arc_integrals(spheres, caps, circle, start, end):
+def arc_integrals(spheres: Array, caps: Caps, circle: Index, start: Array, end: Array) -> Array:
     """Boundary integrals over arcs of the caps' circles, counter-clockwise: (k, 25).
 
     Solid angle modulo 4 pi; oint w (3); oint n w (3, 3); oint n n (center . w) (3, 3); and differences of the arc ends whose
@@ -212,8 +234,8 @@ def arc_integrals(spheres, caps, circle, start, end):
     )
 
 
-def covered_parts(spheres, caps, tangent):
-    """Solid angle and boundary integrals (see arc_integrals) of what the caps, the widest of each sphere first, cover.
+def covered_parts(spheres: Array, caps: Caps, tangent: float) -> tuple[Index, Array, Array]:
+    """Solid angle and boundary integrals (see arc_integrals) of the part under the caps, the widest of each sphere first.
 
     Returns which spheres they are on (k,), the integrals (k, 22) and the misfits of the arc ends (k,).
     """
@@ -240,7 +262,7 @@ def covered_parts(spheres, caps, tangent):
 
 
 @np.errstate(all="ignore")
-def covered_integrals(spheres):
+def covered_integrals(spheres: Array) -> Array:
     """Solid angle and boundary integrals (see arc_integrals) of the covered part of each sphere, (n, 22).
 
     None of the spheres (n, 4) may lie inside another.
@@ -248,7 +270,7 @@ def covered_integrals(spheres):
     n = len(spheres)
     spheres = np.ascontiguousarray(spheres.T)
     totals, least = np.zeros((n, 22)), np.full(n, np.inf)
-    waiting, rows = np.arange(n), 1 + PAIRS // n  # spheres whose distances from all are found together
+    waiting, rows = np.arange(n), 1 + PAIRS // n  # spheres that are compared with all others together
     for tangent in TANGENT:
         for first in range(0, waiting.size, rows):
             some = waiting[first : first + rows]
@@ -261,3 +283,63 @@ def covered_integrals(spheres):
                 totals[which[better]], least[which[better]] = integrals[better], misfit[better]
         waiting = np.flatnonzero((least >= CLOSED) & (least < np.inf))
     return totals
+
+
+def union_moments(spheres: ArrayLike) -> Moments:
+    """The moments of a union of spheres (n, 4), m.
+
+    For f homogeneous of degree k, here 1, x_a and x_a x_b, the divergence theorem gives
+    int f dV = 1/(3 + k) oint f (x . n) dS, with x = c + r n on each sphere. Round-off is the only error.
+    """
+    spheres = without_redundant(checked_spheres(spheres))
+    origin = np.average(spheres[:, :3], axis=0, weights=(spheres[:, 3] / spheres[0, 3]) ** 3)
+    spheres[:, :3] -= origin
+    covered = covered_integrals(spheres)
+    w, nw, nncw = covered[:, 1:4], covered[:, 4:13].reshape(-1, 3, 3), covered[:, 13:].reshape(-1, 3, 3)
+
+    def pairs(a: Array, b: Array) -> Array:  # a b^T + b a^T of each sphere
+        return a[:, :, None] * b[:, None, :] + b[:, :, None] * a[:, None, :]
+
+    c, r = spheres[:, :3], spheres[:, 3:]  # (n, 3), (n, 1)
+    # integrals of 1, n, n n, n n (c . n) over the exposed part of each unit sphere: whole less covered part
+    m0 = 4 * np.pi - covered[:, :1]
+    m1 = -w / 2
+    m2 = (m0[:, :, None] * np.eye(3) - (nw + nw.transpose(0, 2, 1)) / 2) / 3
+    m3 = (pairs(c, m1) - nncw) / 4
+    m2c = np.einsum("iab,ib->ia", m2, c)
+    flux = np.sum(c * m1, axis=1, keepdims=True) + r * m0  # int x . n
+    volume = float(np.sum(r**2 * flux)) / 3
+    shift = np.sum(r**2 * (flux * c + r * m2c + r**2 * m1), axis=0) / 4 / volume
+    vectors = pairs(c, r**2 * flux * c / 2 + r**3 * m2c + r**4 * m1)
+    second = np.sum(vectors + r[:, :, None] ** 4 * (m3 + r[:, :, None] * m2), axis=0) / 5
+    return Moments(volume, origin + shift, second - volume * np.outer(shift, shift))
+
+
+def without_redundant(spheres: Array) -> Array:
+    """The spheres, large ones first, without those inside another.
+
+    A sphere that protrudes by less than 1e-12 of the radius counts as inside: a duplicate within round-off.
+    """
+    kept = spheres[:0]
+    for sphere in spheres[np.argsort(-spheres[:, 3], kind="stable")]:
+        distance = np.linalg.norm(kept[:, :3] - sphere[:3], axis=1)
+        inside = distance <= (1 + 1e-12) * kept[:, 3] - sphere[3]
+        if not inside.any():
+            kept = np.vstack([kept, sphere])
+    return kept
+
+
+def checked_spheres(spheres: ArrayLike) -> Array:
+    """A copy (n, 4) of the spheres; InputError unless all numbers are finite and all radii positive."""
+    try:
+        rows = np.array(spheres, dtype=np.float64, order="C")
+    except (TypeError, ValueError):
+        raise InputError("spheres must be rows of four numbers: x, y, z, radius") from None
+    if rows.ndim != 2 or rows.shape[1] != 4 or len(rows) == 0:
+        raise InputError(f"spheres must be rows of x, y, z, radius, at least one; got shape {rows.shape}")
+    for index, sphere in enumerate(rows):
+        if not np.isfinite(sphere).all():
+            raise InputError(f"sphere {index}: not a finite number")
+        if sphere[3] <= 0.0:
+            raise InputError(f"sphere {index}: the radius must be positive, got {sphere[3]}")
+    return rows

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..errors import InputError, WriteError
 from ..files.manifest import now
-from ..scenario.tables import Scenario
+from ..scenario.reading import Scenario
 from .plan import Cell, changed
 from .records import Record
 
@@ -31,8 +31,9 @@ class Job:
 
 def run_cell(job: Job, cell: Cell) -> Record:
     """Run a cell and return its record, also if the run fails; WriteError if the run cannot be written."""
+    from ..model.times import smallest_rayleigh_time
     from ..running.conduct import run
-    from ..scenario.tables import parse
+    from ..scenario.reading import parse
 
     record: Record = {"cell": cell.number, "status": "failed", "reason": "", "host": platform.node()}
     try:
@@ -48,7 +49,7 @@ def run_cell(job: Job, cell: Cell) -> Record:
         record |= {"energy_initial": energy["initial"], "energy_final": energy["final"]}
         record |= {"wall_s": summary["wall_s"], "us_per_step": summary["us_per_step"]}
         spheres = {clump.name: clump.spheres for clump in result.trajectory.clumps}
-        record["dt_rayleigh"] = summary["dt"] / scenario.rayleigh_time(spheres)
+        record["dt_rayleigh"] = summary["dt"] / smallest_rayleigh_time(scenario, spheres)
         for name in ("momentum", "angular_momentum"):
             record[f"{name}_change"] = largest_change(result.energy[name])
         result.trajectory.close()

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError, ScenarioError, nearest
-from ..scenario.tables import ClumpSpec, Scenario, parse, read_text
+from ..scenario.reading import Scenario, parse, read_text
+from ..scenario.tables import ClumpSpec
 
 SHORT = {"dt": "time.dt", "integrator": "integrator.rotation"}  # short names of frequent axes
 KEYS = ("schema", "name", "scenario", "keep", "set", "axes", "cell")
@@ -80,9 +81,11 @@ class Study:
 
     def steps(self, cell: Cell) -> int:
         """Number of steps of a cell."""
+        from ..model.times import step_count, time_step
+
         scenario = self.scenario(cell)
         used = scenario.used_clumps if isinstance(scenario.time.dt, str) else []
-        return scenario.steps(scenario.dt_seconds({name: _sphere_rows(scenario.clump[name]) for name in used}))
+        return step_count(scenario, time_step(scenario, {name: _sphere_rows(scenario.clump[name]) for name in used}))
 
     def chosen(self, only: list[str]) -> list[Cell]:
         """The cells with the given numbers, or that match "axis=value" for every axis given; several values of one axis are

@@ -1,4 +1,4 @@
-"""Films of runs: MP4 by ffmpeg, or GIF. Reads trajectories only; never sees a kernel."""
+"""Films of runs: MP4 with ffmpeg, or GIF."""
 
 import os
 import shutil
@@ -12,39 +12,44 @@ from numpy.typing import NDArray
 from .. import quaternions
 from ..errors import InputError, WriteError
 from ..files.trajectory import Frame, Trajectory
-from . import scene as render
+from .camera import aim, light, rim
+from .colours import MARK, TEXT, rgb
+from .plotter import new_plotter
+from .scene import Scene
+from .space import shown_space
 
 Array = NDArray[np.float64]
 Bytes = NDArray[np.uint8]
 
 SUFFIXES = (".mp4", ".gif")
-GIF_FPS = 50  # faster ones are slowed down by those who show them
-MOST = 100_000  # pictures of a film: an hour of it, and a day of drawing
-MARK = (214, 39, 40)  # red
-SHADOWS = 16  # samples: half as good as those of single pictures, in half the time
+GIF_FPS = 50  # browsers slow down faster ones
+MOST = 100_000  # pictures in a film: about an hour of film, and a day of drawing
+SHADOWS = 16  # samples: half the quality of single pictures in half the time
 
 
 @dataclass(frozen=True)
 class Options:
+    """How a film is drawn."""
+
     fps: int = 30
     size: tuple[int, int] = (1280, 720)  # pixels
-    slow: float | None = None  # seconds of film for a simulated one; None shows each frame of the run once
-    orbit: float = 0.0  # degrees that the camera goes round
-    energy: bool = False  # the energies, in a corner
+    slow: float | None = None  # seconds of film per simulated second; None shows each frame of the run once
+    orbit: float = 0.0  # degrees that the camera turns about the bodies
+    energy: bool = False  # energies over time, in a corner
     colour_by: str = "species"
     spheres: bool = False
     shadows: bool = True
 
 
 class Stopped(Exception):
-    """On request; nothing is written."""
+    """Drawing was stopped on request; nothing is written."""
 
 
-# --- what is seen when --------------------------------------------------------------------------------------
+# --- time ---------------------------------------------------------------------------------------------------
 
 
 def times_of(recorded: Array, slow: float | None, fps: int) -> Array:
-    """The simulated time of each picture, s."""
+    """Simulated time of each picture, shape (pictures,), s."""
     if slow is None:
         return recorded
     span = float(recorded[-1] - recorded[0])
@@ -56,8 +61,10 @@ def times_of(recorded: Array, slow: float | None, fps: int) -> Array:
 
 
 def between(first: Frame, second: Frame, gap: float, part: float) -> Frame:
-    """The bodies between two frames that are a time (s) apart: on curves that leave and arrive with the velocities of the
-    frames, and turning steadily."""
+    """State at fraction `part` of the time `gap` (s) between two frames.
+
+    Positions are cubic in time with the velocities of both frames; orientations turn at a constant rate.
+    """
     if part == 0.0:
         return first
     a, b = (1 + 2 * part) * (1 - part) ** 2, part**2 * (3 - 2 * part)
@@ -71,7 +78,7 @@ def between(first: Frame, second: Frame, gap: float, part: float) -> Frame:
 
 
 def states_at(trajectory: Trajectory, recorded: Array, start: int, times: Array) -> Iterator[Frame]:
-    """The bodies at ascending times, of frames that were recorded at `recorded`, the first of which is number `start`."""
+    """States at ascending times (s), between frames `start`, `start` + 1, ... that were recorded at times `recorded` (s)."""
     here, pair = -1, None
     for time in times:
         k = min(int(np.searchsorted(recorded, time, side="right")) - 1, len(recorded) - 2)
@@ -84,7 +91,7 @@ def states_at(trajectory: Trajectory, recorded: Array, start: int, times: Array)
 
 
 def chosen_frames(text: str, count: int) -> tuple[int, int]:
-    """The first frame, and the one after the last, of START:STOP, counted as Python does."""
+    """First frame and frame after the last of START:STOP, as in Python slices."""
     first, colon, last = text.partition(":")
     try:
         if not colon:
@@ -101,26 +108,26 @@ def chosen_frames(text: str, count: int) -> tuple[int, int]:
 
 
 def pictures(trajectory: Trajectory, recorded: Array, start: int, times: Array, options: Options) -> Iterator[Bytes]:
-    """(height, width, 3) each."""
-    plotter = render.new_plotter(options.size, off_screen=True)
+    """The pictures of a film, shape (height, width, 3) each."""
+    plotter = new_plotter(options.size, off_screen=True)
     try:
         some = [trajectory.frame(start + int(k)) for k in np.unique(np.linspace(0, len(recorded) - 1, 20).astype(int))]
-        scene = render.Scene(plotter, trajectory, options.colour_by, options.spheres, coarse=True)
+        space = shown_space(trajectory, some)
+        scene = Scene(plotter, trajectory, space, options.colour_by, options.spheres, coarse=True)
         scene.use(options.colour_by, some)
-        low, high = render.extent(trajectory, some)
-        render.light(plotter, low, high, SHADOWS if options.shadows else 0)
-        seen = rim(low, high) if options.orbit else render.corners(low, high)
+        light(plotter, space.size, SHADOWS if options.shadows else 0)
+        seen = rim(space) if options.orbit else space.corners
         room = {"left": Inset.WIDTH if options.energy else 0.0, "right": scene.bar_width}
         inset = Inset(trajectory, recorded, options.size) if options.energy else None
         for k, (time, state) in enumerate(zip(times, states_at(trajectory, recorded, start, times), strict=True)):
             scene.show(state)
-            render.aim(plotter, seen, options.orbit * k / (len(times) - 1), **room)
+            aim(plotter, seen, options.orbit * k / (len(times) - 1), **room)
             height = options.size[1]
             plotter.add_text(
                 f"t = {time:.4f} s",
                 position=(0.02 * height, 0.94 * height),
                 font_size=max(6, round(0.011 * height)),
-                color="#222222",
+                color=TEXT,
                 name="time",
                 render=False,
             )
@@ -131,16 +138,8 @@ def pictures(trajectory: Trajectory, recorded: Array, start: int, times: Array, 
         plotter.close()
 
 
-def rim(low: Array, high: Array) -> Array:
-    """Points around the cylinder that a box sweeps when it is turned about its vertical axis."""
-    middle, radius = (low + high)[:2] / 2, np.linalg.norm((high - low)[:2]) / 2
-    angles = np.linspace(0, 2 * np.pi, 72, endpoint=False)
-    x, y = middle[:, None] + radius * np.array([np.cos(angles), np.sin(angles)])
-    return np.concatenate([np.column_stack([x, y, np.full(len(x), z)]) for z in (low[2], high[2])])
-
-
 class Inset:
-    """The energies over time, drawn once, and a line that moves over them."""
+    """A plot of the energies over time with a line at the current time."""
 
     WIDTH = 0.27  # of the picture
 
@@ -148,7 +147,7 @@ class Inset:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
 
-        from .plots import TERMS
+        from .run_plots import TERMS
 
         width = round(self.WIDTH * size[0])
         height = min(round(0.8 * width), size[1] // 2)
@@ -164,15 +163,16 @@ class Inset:
         axis.set(xlabel="time (s)", ylabel="energy (J)", xlim=(recorded[0], recorded[-1]))
         axis.tick_params(labelsize=7)
         figure.legend(loc="outside upper center", ncols=2, fontsize=7, frameon=False)
-        canvas.draw()
-        self._image: Bytes = np.asarray(canvas.buffer_rgba())[:, :, :3].copy()
+        canvas.draw()  # type: ignore[no-untyped-call]
+        self._image: Bytes = np.asarray(canvas.buffer_rgba())[:, :, :3].copy()  # type: ignore[no-untyped-call]
         self._axis, self._box, self._thickness = axis, axis.get_window_extent(), max(1, width // 200)
 
     def drawn_on(self, image: Bytes, time: float) -> Bytes:
+        """A copy of a picture (height, width, 3) with the plot in its lower left corner, at a time in s."""
         inset = self._image.copy()
         height = len(inset)
         column = round(self._axis.transData.transform((time, 0.0))[0])
-        inset[height - round(self._box.y1) : height - round(self._box.y0), column : column + self._thickness] = MARK
+        inset[height - round(self._box.y1) : height - round(self._box.y0), column : column + self._thickness] = rgb(MARK)
         image = image.copy()
         image[len(image) - height :, : inset.shape[1]] = inset
         return image
@@ -190,7 +190,7 @@ def film(
     on_progress: Callable[[int, int], None] = lambda done, of: None,
     stop: Callable[[], bool] = lambda: False,
 ) -> int:
-    """Make a film of the run called `name`; how many pictures it has."""
+    """Write a film of the run called `name` in messages; returns the number of pictures."""
     count = len(trajectory)
     if count == 0:
         raise InputError(f"{name}: has no frames yet; wait until the first are written, or run it again")
@@ -207,7 +207,7 @@ def film(
             if stop():
                 raise Stopped
 
-    part = file.with_name(f".{file.stem}.{os.getpid()}.part{file.suffix}")  # ffmpeg knows formats by their suffixes
+    part = file.with_name(f".{file.stem}.{os.getpid()}.part{file.suffix}")  # ffmpeg chooses the format by the suffix
     try:
         (write_gif if file.suffix.lower() == ".gif" else write_mp4)(part, watched(), len(times), options)
         part.replace(file)
@@ -219,6 +219,7 @@ def film(
 
 
 def write_mp4(file: Path, images: Iterable[Bytes], count: int, options: Options) -> None:
+    """Write pictures with ffmpeg; raises OSError if not all of them were written."""
     import imageio_ffmpeg
 
     more = {"macro_block_size": 2, "ffmpeg_log_level": "error", "output_params": ["-movflags", "+faststart"]}
@@ -229,7 +230,7 @@ def write_mp4(file: Path, images: Iterable[Bytes], count: int, options: Options)
             writer.send(np.ascontiguousarray(image))
     finally:
         writer.close()
-    try:  # ffmpeg's exit code is not told
+    try:  # the exit code of ffmpeg is not available
         written = imageio_ffmpeg.count_frames_and_secs(str(file))[0]
     except RuntimeError:
         written = 0
@@ -238,16 +239,18 @@ def write_mp4(file: Path, images: Iterable[Bytes], count: int, options: Options)
 
 
 def write_gif(file: Path, images: Iterable[Bytes], count: int, options: Options) -> None:
+    """Write pictures as an animation of 256 colours each."""
     from PIL import Image
 
     few_colours = (Image.fromarray(image).quantize(256, dither=Image.Dither.NONE) for image in images)
-    # A GIF counts in hundredths of a second.
+    # GIF stores durations in hundredths of a second.
     ends = 10 * np.round(100 * np.arange(count + 1) / options.fps).astype(int)
     first = next(few_colours)
     first.save(file, save_all=True, append_images=few_colours, duration=np.diff(ends).tolist(), loop=0, disposal=1)
 
 
 def has_ffmpeg() -> bool:
+    """Whether MP4 films can be written."""
     try:
         import imageio_ffmpeg
 
@@ -257,7 +260,7 @@ def has_ffmpeg() -> bool:
 
 
 def film_file(out: Path, overwrite: bool, options: Options) -> Path:
-    """Where the film goes, which can be written: a GIF instead of an MP4 where there is no ffmpeg."""
+    """The file to write, checked: a GIF instead of an MP4 if there is no ffmpeg."""
     if out.suffix.lower() not in SUFFIXES:
         raise InputError(f"--out {out}: give a name that ends in {' or '.join(SUFFIXES)}")
     file = out.with_suffix(".gif") if out.suffix.lower() == ".mp4" and not has_ffmpeg() else out

@@ -7,16 +7,20 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import h5py
 import numpy as np
 import pytest
+import pyvista
 from command import BOX, Outcome, in_a_shell
 
 import minidem
+from minidem.engine.contact.registry import LAWS
 from minidem.engine.rotation.registry import SCHEMES
-from minidem.scenario.tables import load, rayleigh_time
+from minidem.model.times import rayleigh_time
+from minidem.scenario.reading import load
 
 
 def contents(directory):
@@ -53,7 +57,7 @@ def test_run_prints_one_json_object(plain):
     assert {type(value) for value in summary["energy"].values()} == {float}
 
 
-def test_run_tells_what_it_did(plain):
+def test_run_reports_what_it_did(plain):
     directory, outcome = plain
     summary = outcome.json
     assert (summary["bodies"], summary["spheres"], summary["steps"], summary["dt"]) == (5, 15, 100, 4e-5)
@@ -68,7 +72,7 @@ def test_run_tells_what_it_did(plain):
 
 
 def test_stderr_is_quiet_when_it_is_no_terminal(plain):
-    """No bar, no colours; at most the word that kernels are being compiled."""
+    """No bar, no colours; at most the message that kernels are being compiled."""
     _, outcome = plain
     assert "\x1b" not in outcome.stderr and "\r" not in outcome.stderr
     assert all("compiling" in line for line in outcome.stderr.splitlines())
@@ -77,7 +81,7 @@ def test_stderr_is_quiet_when_it_is_no_terminal(plain):
 def test_run_prints_a_summary(minidem_command):
     outcome = minidem_command("run", "box.toml")
     assert outcome.code == 0, outcome.stderr
-    for word in ("bodies", "integrator", "spiral", "steps", "100", "energy drift", "output/some-rods", "ok"):
+    for word in ("5 bodies, 15 spheres", "integrator", "spiral", "100 steps in ", "energy drift", "output/some-rods", "ok"):
         assert word in outcome.stdout, word
     assert "\x1b" not in outcome.stdout
 
@@ -131,7 +135,7 @@ def test_scenario_is_kept_byte_for_byte(minidem_command, directory, text):
 
 
 def test_scenario_from_a_pipe(directory):
-    """Which can be read only once."""
+    """A pipe can be read only once."""
     reader, writer = os.pipe()
     os.write(writer, BOX.encode())
     os.close(writer)
@@ -160,7 +164,7 @@ def test_bodies_at_rest_have_no_drift(minidem_command):
 
 @pytest.mark.parametrize("change", ["place[0].speed=1e200", "time.dt=0.002"])
 def test_energies_beyond_all_numbers_are_still_json(minidem_command, directory, change):
-    """A step far too long, or absurd speeds: the run may end in whatever way, what it prints and writes is JSON."""
+    """A step far too long, or absurd speeds: the run may end in any way, but prints and writes valid JSON."""
     guards = [word for name in ("contact", "overlap", "travel") for word in ("--set", f"guard.{name}=false")]
     outcome = minidem_command("run", "box.toml", "--set", change, "--set", "time.end=2", *guards, "--json")
     assert set(outcome.json) == NUMBERS | COUNTS | WORDS | {"energy"}
@@ -168,8 +172,8 @@ def test_energies_beyond_all_numbers_are_still_json(minidem_command, directory, 
     assert not re.search(r"\b(NaN|Infinity)\b", manifest)
 
 
-def test_first_run_tells_that_it_is_compiling(directory):
-    """The only test with a cache of its own, an empty one; it does not wait for the end."""
+def test_first_run_announces_compilation(directory):
+    """The only test with an empty cache; it does not wait for the end of the run."""
     command = [sys.executable, "-m", "minidem.cli", "run", "box.toml", "--json"]
     environment = os.environ | {"MINIDEM_CACHE_DIR": str(directory / "cache")}
     with subprocess.Popen(command, cwd=directory, env=environment, stderr=subprocess.PIPE, text=True) as process:
@@ -213,7 +217,7 @@ def test_quiet_shows_no_progress(directory):
     assert outcome.json["status"] == "ok" and outcome.stderr == ""
 
 
-def test_reader_that_went_away(directory):
+def test_closed_pipe(directory):
     """`minidem integrators | head -1`"""
     command = [sys.executable, "-m", "minidem.cli", "integrators"]
     with subprocess.Popen(command, cwd=directory, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
@@ -223,7 +227,7 @@ def test_reader_that_went_away(directory):
     assert process.returncode == 1
 
 
-# --- earlier runs and other people's files -------------------------------------------------------------------
+# --- earlier runs and foreign files --------------------------------------------------------------------------
 
 
 def test_earlier_run_is_kept(minidem_command, directory):
@@ -276,7 +280,7 @@ def refused(outcome, *words):
 
 
 BODY = '[[body]]\nclump = "rod"\nposition = {}\n'
-# what is written instead of what, and what the message says
+# old text, new text, and words of the message
 EDITS = {
     "dt zero": ("dt = 4e-5", "dt = 0", "box.toml: time.dt: must be above 0, got 0"),
     "dt a word": ("dt = 4e-5", 'dt = "fast"', "box.toml: time.dt: ", "rayleigh"),
@@ -334,7 +338,7 @@ EDITS = {
         '[[wall]]\npoint = [0.26, 0, 0]\nnormal = [1, 0, 0]\nmaterial = "plastic"\n[output]',
         "box.toml: body[0]: reaches beyond wall[0] by 0.06 m",
     ),
-    "too full": ("count = 4", "count = 4000", "box.toml: place: ", " of 4000 bodies found room"),
+    "too full": ("count = 4", "count = 4000", "box.toml: place: ", " of 4000 bodies fit"),
     "endless": ("dt = 4e-5", "dt = 1e-200", "box.toml: time.dt: "),
     "endless, in Rayleigh times": ("dt = 4e-5", 'dt = "1e-200 rayleigh"', "box.toml: time.dt: "),
     "too small for numbers": ('"plastic"\n\n[[b', '"plastic"\nscale = 1e-120\n\n[[b', "box.toml: clump.rod"),
@@ -355,7 +359,7 @@ def test_bad_scenario(minidem_command, directory, edit):
 
 
 def test_clump_name_with_a_zero_byte(minidem_command, directory):
-    """Which TOML allows and HDF5 cannot store."""
+    """TOML allows it, but HDF5 cannot store it."""
     text = BOX.replace("[clump.rod]", r'[clump."r\u0000d"]').replace('clump = "rod"', r'clump = "r\u0000d"')
     (directory / "box.toml").write_text(text)
     before = contents(directory)
@@ -425,7 +429,7 @@ def test_picture_where_none_can_be(minidem_command, directory):
 
 
 def test_all_mistakes_at_once(minidem_command, directory):
-    """A line each, with the file and the key, in the order of the file; those of --set name it."""
+    """One line per error with the file (or --set) and the key, in the order of the file."""
     text = BOX.replace("seed = 3", "seed = -1").replace("4e-5", "0").replace("poisson = 0.1", "poisson = 0.5")
     text = text.replace("-0.03, 0, 0, 0.02", "-0.03, 0, 0, -1").replace("count = 4", 'count = 4\ncolour = "red"')
     (directory / "box.toml").write_text(text.replace("frames", "framse"))
@@ -452,7 +456,7 @@ def test_all_overlaps_at_once(minidem_command, directory):
 
 
 def test_bad_scenario_in_a_shell(directory):
-    """The same from outside: exit code, stderr, nothing on stdout."""
+    """As a separate process: exit code, stderr, nothing on stdout."""
     refused(in_a_shell(directory, "run", "box.toml", "--set", "time.dt=nan", "--json"), "--set time.dt=nan: time.dt: ")
     assert set(contents(directory)) == {"box.toml"}
 
@@ -479,15 +483,15 @@ def test_check_reports_and_writes_nothing(minidem_command, directory):
 def test_check_for_people(minidem_command):
     outcome = minidem_command("check", "box.toml")
     assert outcome.code == 0 and outcome.stderr == ""
-    for word in ("bodies", "5 of 15 spheres", "memory", "Rayleigh", "Hertz", "steps", "100", "rod"):
+    for word in ("5 bodies, 15 spheres", "memory", "suggested dt", "Rayleigh", "Hertz", "steps", "100", "rod"):
         assert word in outcome.stdout, word
 
 
 def test_check_of_bodies_at_rest(minidem_command):
-    """Which never collide: there is no Hertz contact time."""
+    """They never collide, so there is no Hertz contact time."""
     rest = ["--set", "place[0].speed=0", "--set", "place[0].spin=0", "--set", "body[0].velocity=[0, 0, 0]"]
     assert minidem_command("check", "box.toml", "--json", *rest).json["dt_hertz"] is None
-    assert "none Hertz" in minidem_command("check", "box.toml", *rest).stdout
+    assert "contact time unknown: all bodies start at rest" in minidem_command("check", "box.toml", *rest).stdout
 
 
 # --- the catalogue and the help ------------------------------------------------------------------------------
@@ -509,6 +513,23 @@ def test_catalogue_as_json(minidem_command):
     for row, scheme in zip(rows, SCHEMES.values(), strict=True):
         assert (row["order"], row["torque_evaluations"]) == (scheme.order, scheme.torque_evaluations)
         assert (row["source"], row["usable_in"]) == (scheme.source, scheme.usable_in)
+
+
+def test_laws(minidem_command):
+    outcome = minidem_command("laws")
+    assert outcome.code == 0
+    _, *rows = outcome.stdout.splitlines()
+    assert [row.split()[0] for row in rows] == list(LAWS)
+    for row, law in zip(rows, LAWS.values(), strict=True):
+        assert law.summary in row and law.source in row and all(key in row for key in law.keys)
+
+
+def test_laws_as_json(minidem_command):
+    rows = minidem_command("laws", "--json").json["laws"]
+    assert [row["name"] for row in rows] == list(LAWS)
+    for row, law in zip(rows, LAWS.values(), strict=True):
+        assert (row["summary"], row["source"]) == (law.summary, law.source)
+        assert (row["edge_power"], row["keys"]) == (law.edge_power, list(law.keys))
 
 
 def test_every_integrator_of_the_catalogue_runs(minidem_command):
@@ -535,6 +556,33 @@ def test_help(minidem_command):
         outcome = minidem_command(name, "--help")
         assert outcome.code == 0
         assert all(option in outcome.stdout for option in options[name])
+
+
+def test_short_help(minidem_command):
+    for command in ([], ["run"], ["laws"], ["clump"]):
+        assert minidem_command(*command, "-h") == minidem_command(*command, "--help")
+        assert minidem_command(*command, "-h").code == 0
+
+
+def test_order_of_the_commands(minidem_command):
+    """What everybody needs first; no summary is cut off."""
+    _, _, listed = minidem_command("--help").stdout.partition("Commands:\n")
+    assert [line.split()[0] for line in listed.splitlines()][:3] == ["run", "check", "resume"]
+    assert "..." not in listed
+
+
+def test_version(minidem_command):
+    written = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]["version"]
+    assert minidem_command("--version") == Outcome(0, f"minidem {written}\n", "")
+
+
+def test_clump_for_people(minidem_command, directory):
+    pyvista.Box((0, 10, 0, 20, 0, 10)).triangulate().save(directory / "box.stl")
+    options = ("box.stl", "--spheres", 20, "--scale", 0.001, "--overwrite")
+    errors = minidem_command("clump", *options, "--json").json["errors"]
+    printed = " ".join(minidem_command("clump", *options).stdout.split())
+    assert f"relative volume error {errors['volume']:.1e}, centre off by {errors['centre']:.1e} of the size" in printed
+    assert f"mean surface distance {errors['mean_distance']:.1e} m, largest {errors['max_distance']:.1e} m" in printed
 
 
 def test_console_script_is_the_same(directory):

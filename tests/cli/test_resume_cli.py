@@ -1,4 +1,4 @@
-"""minidem resume, and what stops a run so that it can be gone on with."""
+"""minidem resume, and what stops a run so that it can be continued."""
 
 import json
 import re
@@ -13,14 +13,14 @@ LONGER = ["--set", "time.end=0.4", "--set", "output.frames=101", "--set", "outpu
 
 @pytest.fixture
 def stopped(minidem_command, directory):
-    """A run that stopped before its first step, for want of time."""
+    """A run that stopped before its first step because of --max-wall."""
     outcome = minidem_command("run", "box.toml", *LONGER, "--out", "run", "--max-wall", "0.0001s", "--json")
     assert outcome.code == 0 and outcome.json["status"] == "interrupted" and outcome.json["steps"] == 0
-    assert outcome.stderr == "stopped after 0 steps; go on with: minidem resume run\n"
+    assert outcome.stderr == "stopped after 0 steps; continue with: minidem resume run\n"
     return directory / "run"
 
 
-def test_goes_on_to_the_end(stopped, minidem_command, directory):
+def test_resumed_to_the_end(stopped, minidem_command, directory):
     done = minidem_command("resume", "run", "--json")
     assert done.code == 0 and done.json["status"] == "ok" and done.json["steps"] == 10_000 and done.stderr == ""
     assert minidem_command("run", "box.toml", *LONGER, "--out", "whole", "--quiet").code == 0
@@ -31,7 +31,12 @@ def test_goes_on_to_the_end(stopped, minidem_command, directory):
 
 def test_table(stopped, minidem_command):
     outcome = minidem_command("resume", "run", "--threads", 1, "--checkpoint-every", 0.01)
-    assert outcome.code == 0 and re.search(r"^steps +10000 in ", outcome.stdout, re.MULTILINE)
+    assert outcome.code == 0 and re.search(r"^completed +10,000 steps in ", outcome.stdout, re.MULTILINE)
+
+
+def test_table_of_an_unfinished_run(minidem_command):
+    outcome = minidem_command("run", "box.toml", *LONGER, "--out", "run", "--max-wall", "0.0001s")
+    assert re.search(r"^completed +0 of 10,000 steps \(0 %\) in ", outcome.stdout, re.MULTILINE)
 
 
 def test_changed_scenario_is_refused_with_the_difference(stopped, minidem_command):
@@ -52,13 +57,13 @@ def test_not_a_run(minidem_command, what):
 
 
 @pytest.mark.parametrize("time", ["2 hours", "", "h", "-1", "nan", "1m2h"])
-def test_times_that_are_none(minidem_command, directory, time):
+def test_invalid_times(minidem_command, directory, time):
     outcome = minidem_command("run", "box.toml", "--max-wall", time)
     assert outcome.code == 2 and "--max-wall" in outcome.stderr and not (directory / "output").exists()
 
 
 def test_full_disk(minidem_command, directory):
-    """A limit to the size of files: a clear message, and after that is gone the run goes on as if nothing had happened."""
+    """A limit on the file size: a clear message, and without the limit the run is resumed with the same result."""
 
     def limit_file_size():
         resource.setrlimit(resource.RLIMIT_FSIZE, (10**6, 10**6))
@@ -77,7 +82,7 @@ def test_full_disk(minidem_command, directory):
 
 @pytest.mark.parametrize("size", [4000, 20_000])
 def test_full_disk_at_the_start(directory, size):
-    """Where not even the head of the trajectory finds room."""
+    """There is not even space for the header of the trajectory."""
     limit = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))}
     outcome = in_a_shell(directory, "run", "box.toml", "--out", "run", **limit)
     assert outcome.code == 1 and outcome.stderr.startswith("run: cannot be written to (") and outcome.stdout == ""
@@ -85,8 +90,8 @@ def test_full_disk_at_the_start(directory, size):
     assert in_a_shell(directory, "resume", "run", "--quiet").code == 0
 
 
-def test_full_disk_while_going_on(stopped, directory, minidem_command):
-    """The copy of the trajectory finds no room: the one that is there is not damaged, and stays."""
+def test_full_disk_while_resuming(stopped, directory, minidem_command):
+    """There is no space for the copy of the trajectory: the original stays undamaged."""
     before = (stopped / "trajectory.h5").read_bytes()
     size = len(before) // 2
     limit = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))}

@@ -1,4 +1,4 @@
-"""`minidem doctor` where things are broken, as really as a test can break them."""
+"""`minidem doctor` in broken installations."""
 
 import fcntl
 import os
@@ -14,9 +14,12 @@ from pathlib import Path
 import pytest
 from command import PATIENCE, in_a_shell
 
-from minidem.doctor import checks as doctor
+from minidem.doctor import checks
+from minidem.doctor.examination import COMPILING, REQUIREMENT, requirements
+from minidem.doctor.findings import Finding, numbers
+from minidem.doctor.processes import in_a_process
 from minidem.engine.compile.cache import cache_directory
-from minidem.views import scene as render
+from minidem.views import colours, plotter
 
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name not in ("DISPLAY", "WAYLAND_DISPLAY")}
 NO_LIBRARY = 'raise ImportError("libno.so.7: cannot open shared object file")\n'
@@ -24,7 +27,7 @@ NO_LIBRARY = 'raise ImportError("libno.so.7: cannot open shared object file")\n'
 
 @pytest.fixture
 def scratch(tmp_path):
-    """For temporary files: nothing may stay there."""
+    """Folder for temporary files: nothing may be left there."""
     folder = tmp_path / "scratch"
     folder.mkdir()
     yield folder
@@ -39,7 +42,7 @@ def stub(folder, module, text):
 
 
 def found_by(check, *arguments, limit=PATIENCE):
-    return doctor.in_a_process(check, arguments, None, limit, "a remedy")
+    return in_a_process(check, arguments, None, limit, "a remedy")
 
 
 # --- the command ----------------------------------------------------------------------------------------------
@@ -48,23 +51,23 @@ def found_by(check, *arguments, limit=PATIENCE):
 def test_all_is_well_even_without_a_home(directory, scratch):
     environment = {name: value for name, value in ENVIRONMENT.items() if name != "HOME"}
     kept = {"MINIDEM_CACHE_DIR": str(cache_directory().parent), "TMPDIR": str(scratch)}
-    outcome = in_a_shell(directory, "doctor", "--json", env=environment | kept, timeout=2 * doctor.COMPILING)
+    outcome = in_a_shell(directory, "doctor", "--json", env=environment | kept, timeout=2 * COMPILING)
     assert (outcome.code, outcome.stderr) == (0, "")
     report = outcome.json
     assert set(report) == {"checks", "status"} and report["status"] in ("ok", "warning")
-    checks = {check["name"]: check for check in report["checks"]}
+    found = {check["name"]: check for check in report["checks"]}
     assert all(set(check) == {"name", "status", "found", "remedy"} for check in report["checks"])
     own = ["python", "minidem", "threads", "kernels", "kernel cache", "HDF5", "rendering", "films", "disk", "memory"]
-    assert set(own) | {"numpy", "numba", "h5py", "pyvista", "typer"} <= set(checks) and "pytest" not in checks
-    worked = [checks[name]["status"] for name in own if name not in ("kernel cache", "disk", "memory")]
+    assert set(own) | {"numpy", "numba", "h5py", "pyvista", "typer"} <= set(found) and "pytest" not in found
+    worked = [found[name]["status"] for name in own if name not in ("kernel cache", "disk", "memory")]
     assert worked == ["ok"] * 7  # the others are about this machine
     assert all((check["remedy"] is None) == (check["status"] == "ok") for check in report["checks"])
-    assert str(cache_directory().parent) in checks["kernel cache"]["found"]
+    assert str(cache_directory().parent) in found["kernel cache"]["found"]
     assert sorted(os.listdir(directory)) == ["box.toml", "scratch"]
 
 
 def test_much_is_broken(tmp_path, scratch):
-    """No numba, VTK told to draw with a library that is not there, no ffmpeg, and a directory that cannot be written to."""
+    """No numba, a missing library for VTK, no ffmpeg, and a directory that is not writable."""
     broken = {
         "PYTHONPATH": os.pathsep.join(
             [str(stub(tmp_path / "stubs", "numba", NO_LIBRARY)), os.environ.get("PYTHONPATH", "")]
@@ -79,14 +82,14 @@ def test_much_is_broken(tmp_path, scratch):
     lines = {line[9:24].strip(): line for line in rows}
     assert len(lines) == len(rows) and {line.split()[0] for line in rows} == {"ok", "warning", "failed"}
     for line in rows:
-        assert line.startswith("ok ") or "; to mend it: " in line
+        assert line.startswith("ok ") or "; to fix it: " in line
     for name in ("numba", "kernels", "kernel cache"):
         assert lines[name].startswith("failed ") and "libno.so.7" in lines[name]
     assert "stubs/numba.py" in lines["numba"] and "pip install --force-reinstall 'numba>=" in lines["numba"]
     crashed = (
         lines["rendering"].startswith("failed ") and "unset VTK_DEFAULT_OPENGL_WINDOW, or install" in lines["rendering"]
     )
-    assert crashed or "vtkOSOpenGLRenderWindow" in lines["rendering"]  # where there is OSMesa
+    assert crashed or "vtkOSOpenGLRenderWindow" in lines["rendering"]  # OSMesa is installed
     assert lines["films"].startswith("warning ") and "GIF" in lines["films"]
     assert lines["disk"].startswith("warning ") and "/proc cannot be written to" in lines["disk"]
     assert lines["HDF5"].startswith("ok ")  # in the temporary directory
@@ -116,7 +119,7 @@ def test_stopped_it_leaves_nothing(tmp_path, scratch, number):
 
 
 def test_packages(monkeypatch, tmp_path):
-    assert found_by("package", "pillow", "10", None).status == "ok"  # whose module has another name
+    assert found_by("package", "pillow", "10", None).status == "ok"  # its module has another name
     old = found_by("package", "numpy", "99.1", None)
     assert old.status == "failed" and "99.1 or newer" in old.found and old.remedy == "pip install --upgrade 'numpy>=99.1'"
     missing = found_by("package", "no-such-thing", "1.0", None)
@@ -129,20 +132,21 @@ def test_packages(monkeypatch, tmp_path):
     assert found_by("package", "h5py", "3.11", "export").status == "warning"
     for check, arguments in (("kernels", ()), ("hdf5", (str(tmp_path),)), ("rendering", ()), ("films", ())):
         follows = found_by(check, *arguments)
-        assert (follows.status, follows.remedy) == ("failed", "mend the packages first") and "libno.so.7" in follows.found
+        assert (follows.status, follows.remedy) == ("failed", "fix the packages first") and "libno.so.7" in follows.found
 
 
 def test_versions_are_compared_as_numbers():
-    assert doctor.numbers("3.9") < doctor.numbers("3.11") < doctor.numbers("3.11.0rc1") < doctor.numbers("2024.8+local7")
+    assert numbers("3.9") < numbers("3.11") < numbers("3.11.0rc1") < numbers("2024.8+local7")
 
 
 def test_every_requirement_is_understood():
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
     extras = [f"{text}; extra == '{extra}'" for extra, texts in project["optional-dependencies"].items() for text in texts]
-    understood = [doctor.REQUIREMENT.fullmatch(text) for text in [*project["dependencies"], *extras]]
+    understood = [REQUIREMENT.fullmatch(text) for text in [*project["dependencies"], *extras]]
     assert all(understood)
+    assert REQUIREMENT.fullmatch("numba<0.69,>=0.61").groups() == ("numba", "0.61", None)
     assert [match[3] for match in understood if match[1] == "gsd"] == ["test", "export"]
-    assert {name for name, _, _ in doctor.requirements()} >= {"numpy", "numba", "h5py"}
+    assert {name for name, _, _ in requirements()} >= {"numpy", "numba", "h5py"}
 
 
 @pytest.mark.parametrize(
@@ -162,15 +166,15 @@ def test_libraries_that_crash(monkeypatch, tmp_path, text, says):
 
 
 def test_library_that_hangs(monkeypatch, tmp_path):
-    """It and what it started are ended; left alone, it would give another answer."""
+    """It is killed with the processes that it started; otherwise it would give another answer."""
     sleeper = "import subprocess, sys\nsleeper = subprocess.Popen(['sleep', '20'])\n"
     wait = f"open({str(tmp_path / 'pid')!r}, 'w').write(str(sleeper.pid))\nsleeper.wait()\n"
     monkeypatch.syspath_prepend(stub(tmp_path / "stubs", "h5py", sleeper + wait))
     finding = found_by("hdf5", str(tmp_path), limit=2.0)
-    assert finding == doctor.Finding("failed", "no answer within 2 s", "a remedy")
+    assert finding == Finding("failed", "no answer within 2 s", "a remedy")
     stat = Path("/proc") / (tmp_path / "pid").read_text() / "stat"
     begun = time.monotonic()
-    while stat.exists() and stat.read_text().split()[2] != "Z":  # dead, if not yet buried
+    while stat.exists() and stat.read_text().split()[2] != "Z":  # a zombie is dead
         assert time.monotonic() - begun < 15, "it is still there"
         time.sleep(0.05)
 
@@ -178,7 +182,7 @@ def test_library_that_hangs(monkeypatch, tmp_path):
 def test_cache_that_cannot_be_written(monkeypatch, tmp_path, scratch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("MINIDEM_CACHE_DIR", str(tmp_path / "file"))
-    finding = doctor.in_a_process("cache", (), str(scratch), PATIENCE, "")
+    finding = in_a_process("cache", (), str(scratch), PATIENCE, "")
     assert finding.status == "warning" and f"MINIDEM_CACHE_DIR={tmp_path}/file cannot be written to" in finding.found
     assert finding.remedy is not None and "MINIDEM_CACHE_DIR" in finding.remedy
     for left in scratch.iterdir():  # the command removes the whole folder
@@ -190,25 +194,25 @@ def test_cache_that_cannot_be_written(monkeypatch, tmp_path, scratch):
 
 
 def test_damaged_kernels(monkeypatch, tmp_path):
-    assert found_by("kernels", limit=doctor.COMPILING).status == "ok"
+    assert found_by("kernels", limit=COMPILING).status == "ok"
     copy = tmp_path / cache_directory().name
     shutil.copytree(cache_directory(), copy)
     for file in copy.rglob("*.nbc"):
         os.truncate(file, 100)
     monkeypatch.setenv("MINIDEM_CACHE_DIR", str(tmp_path))
-    finding = found_by("kernels", limit=doctor.COMPILING)
+    finding = found_by("kernels", limit=COMPILING)
     assert finding.status == "failed" and finding.remedy is not None and finding.remedy.startswith(f"delete {copy};")
 
 
 def test_wrong_numbers_are_noticed(monkeypatch):
-    assert doctor.kernels().status == "ok"
-    monkeypatch.setattr(doctor, "BALL", doctor.BALL.replace("dt = 1e-3", "dt = 1e-4").replace("-10]", "-10.000000001]"))
-    finding = doctor.kernels()
+    assert checks.kernels().status == "ok"
+    monkeypatch.setattr(checks, "BALL", checks.BALL.replace("dt = 1e-3", "dt = 1e-4").replace("-10]", "-10.000000001]"))
+    finding = checks.kernels()
     assert finding.status == "failed" and "wrong numbers" in finding.found and "1.2499999999" in finding.found
 
 
 def test_hdf5_without_locks(tmp_path, monkeypatch):
-    """Another process has the file locked: to HDF5 the same as a file system that has no locks."""
+    """Another process has locked the file: HDF5 reports the same for a file system without locks."""
     with open(tmp_path / "numbers.h5", "w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         finding = found_by("hdf5", str(tmp_path))
@@ -220,9 +224,8 @@ def test_hdf5_without_locks(tmp_path, monkeypatch):
 
 
 def test_hdf5_on_a_full_disk(tmp_path):
-    script = (
-        f"from minidem.doctor import checks; print(checks.in_a_process('hdf5', ({str(tmp_path)!r},), None, {PATIENCE}, ''))"
-    )
+    call = f"in_a_process('hdf5', ({str(tmp_path)!r},), None, {PATIENCE}, '')"
+    script = f"from minidem.doctor.processes import in_a_process; print({call})"
 
     def limit_file_size():
         resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
@@ -234,29 +237,29 @@ def test_hdf5_on_a_full_disk(tmp_path):
 
 
 def test_no_library_to_draw_with(monkeypatch):
-    """The libraries of the system cannot be taken away here: they are only not found."""
+    """The libraries are only hidden from the search."""
     for name in ("DISPLAY", "WAYLAND_DISPLAY"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(render.ctypes.util, "find_library", lambda name: None)
-    finding = doctor.rendering()
+    monkeypatch.setattr(plotter.ctypes.util, "find_library", lambda name: None)
+    finding = checks.rendering()
     assert finding.status == "failed" and "EGL or the OSMesa library" in finding.found
     assert (
         finding.remedy is not None
         and finding.remedy.startswith("install libegl1")
-        and finding.remedy in doctor.drawing_advice()
+        and finding.remedy in checks.drawing_advice()
     )
 
 
 def test_blank_picture(monkeypatch):
-    monkeypatch.setattr(render, "COLOURS", ("#000000",))  # a sphere without a hue is as good as none
-    finding = doctor.rendering()
-    assert finding.status == "failed" and "blank" in finding.found and finding.remedy == doctor.drawing_advice()
+    monkeypatch.setattr(colours, "ORANGE", "#000000")  # a black sphere looks like no sphere
+    finding = checks.rendering()
+    assert finding.status == "failed" and "blank" in finding.found and finding.remedy == checks.drawing_advice()
 
 
 def test_little_disk(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     assert found_by("disk", False).status == "warning"
-    monkeypatch.setattr(doctor, "LITTLE_DISK", 2.0 * shutil.disk_usage(tmp_path).total)
-    finding = doctor.disk(True)
+    monkeypatch.setattr(checks, "LITTLE_DISK", 2.0 * shutil.disk_usage(tmp_path).total)
+    finding = checks.disk(True)
     assert finding.status == "warning" and "GB free" in finding.found and "--out" in (finding.remedy or "")
-    assert doctor.cache().status == "warning"
+    assert checks.cache().status == "warning"

@@ -1,5 +1,8 @@
 """Contact forces and torques: Hertz's law, the derivatives of the elastic energy, and what a collision conserves."""
 
+import math
+from importlib import import_module
+
 import numpy as np
 import pytest
 from brute_force import (
@@ -8,6 +11,7 @@ from brute_force import (
     elastic_energy,
     find_forces,
     forces,
+    hertz_world,
     make_lists,
     random_quaternions,
     rotations,
@@ -17,13 +21,16 @@ from brute_force import (
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
+from texts import ROD as LONG_ROD
+from texts import scenario_text
 
-from minidem.engine.contact.finding import hertz
-from minidem.engine.world import make_world
+from minidem.engine.contact import hertz
+from minidem.engine.contact.registry import LAWS
 from minidem.model.building import build_model
 from minidem.running.simulation import Simulation
-from minidem.scenario.tables import parse
+from minidem.scenario.reading import parse
 
 IDENTITY = [1.0, 0.0, 0.0, 0.0]
 BALL = np.array([[0.0, 0.0, 0.0, 1.0]])
@@ -37,21 +44,75 @@ OPEN = walls_of([], [])
 # --- single contacts ----------------------------------------------------------------------------------------
 
 
-def test_hertz_force_is_the_slope_of_its_energy():
-    strength, h = 3.7, 1e-6
-    for overlap in (1e-3, 0.1, 2.0):
-        force, energy = hertz.py_func(strength, overlap)
-        step = h * overlap
-        slope = (hertz.py_func(strength, overlap + step)[1] - hertz.py_func(strength, overlap - step)[1]) / (2 * step)
-        assert force == pytest.approx(slope, rel=1e-9)
-        assert force == pytest.approx(strength**0.5 * overlap**1.5, rel=1e-15)
-        assert energy == pytest.approx(0.4 * strength**0.5 * overlap**2.5, rel=1e-15)
+def normal_contact(law, distance, reach, radii, constant):
+    """Force (N) and energy (J) of a law."""
+    force, energy = law.contact.py_func(distance, reach, radii, constant)
+    return force * distance, energy
+
+
+def law_files():
+    return [import_module(law.module) for law in LAWS.values() if law.parts is None]
+
+
+@pytest.mark.parametrize("law", law_files(), ids=lambda law: law.__name__.rpartition(".")[2])
+@pytest.mark.parametrize("overlap", [1e-6, 1e-3, 0.1])
+def test_force_of_a_law_is_the_slope_of_its_energy(law, overlap):
+    reach, radii, constant = 2.5, 1.5, 3.7
+    step = 1e-4 * overlap
+    distances = reach - overlap + step * np.array([-2, -1, 1, 2])
+    energies = [normal_contact(law, distance, reach, radii, constant)[1] for distance in distances]
+    slope = -np.dot(energies, [1, -8, 8, -1]) / (12 * step)
+    assert normal_contact(law, reach - overlap, reach, radii, constant)[0] == pytest.approx(slope, rel=1e-7)
+
+
+@pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
+def test_a_law_begins_with_its_edge_power(law):
+    module = import_module(law.module)
+    overlaps = np.geomspace(1e-8, 1e-6, 5)
+    force = [normal_contact(module, 1.0 - overlap, 1.0, 0.25, 3.7)[0] for overlap in overlaps]
+    slope = np.polyfit(np.log(overlaps), np.log(force), 1)[0]
+    assert law.edge_power - 1e-4 < slope < law.edge_power + 1e-4
+
+
+@pytest.mark.parametrize("law", law_files(), ids=lambda law: law.__name__.rpartition(".")[2])
+def test_contact_time_of_a_law_is_that_of_a_head_on_collision(law):
+    """m x'' = F(x), integrated by scipy from touch to touch."""
+    mass, radius, speed, constant = 0.3, 0.02, 1.5, 4e6**2
+    reach, radii = 2 * radius, radius * 2 * radius  # a reach of which overlaps are a small part
+
+    def motion(t, state):
+        overlap, closing = state
+        return closing, -normal_contact(law, reach - max(overlap, 0.0), reach, radii, constant)[0] / mass
+
+    def apart(t, state):
+        return state[0]
+
+    apart.terminal, apart.direction = True, -1
+    guess = law.contact_time(constant, mass, radius, speed)
+    found = solve_ivp(motion, (0, 3 * guess), (0.0, speed), events=apart, rtol=1e-10, atol=1e-14, max_step=guess / 50)
+    assert found.t_events[0][0] == pytest.approx(
+        guess, rel=0.03
+    )  # 2.87 is for speed to the power -1/5 of the relative radius
+
+
+def test_contact_time_of_hertz():
+    """m*^2 / (R* E*^2 u) = 4 / (4 * 0.25 * 0.125) = 32, whose fifth root is 2."""
+    assert hertz.contact_time((4 / 3 * 0.5) ** 2, 2.0, 4.0, 0.125) == pytest.approx(5.74, rel=1e-14)
+    assert hertz.contact_time(1.0, 1.0, 1.0, 0.0) == math.inf
+
+
+def test_hertz_in_closed_form():
+    modulus, radius, overlap = 2.0, 0.5, 0.01
+    constant = hertz.constant({"young": 2.0, "poisson": 0.0}, {"young": np.inf, "poisson": 0.0})
+    force, energy = normal_contact(hertz, 2.0 - overlap, 2.0, radius * 2.0, constant)
+    assert force == pytest.approx(4 / 3 * modulus * radius**0.5 * overlap**1.5, rel=1e-12)
+    assert energy == pytest.approx(8 / 15 * modulus * radius**0.5 * overlap**2.5, rel=1e-12)
 
 
 def loaded(shapes, shape, position, orientation, walls, modulus, skin=0.0):
     """Bodies with their forces and torques, and the elastic energy."""
     bodies = bodies_of(shapes, shape, position, orientation)
-    world = make_world(bodies, shapes, walls, modulus)
+    world = hertz_world(bodies, shapes, walls, modulus)
     make_lists(world, skin)
     bodies.force[:] = np.nan  # to be set for all bodies, listed or not
     if bodies.swing.any():  # else torques are never touched
@@ -217,39 +278,19 @@ def test_forces_of_many_contacts_do_not_depend_on_the_skin(seed):
 
 # --- collisions ---------------------------------------------------------------------------------------------
 
-COLLISION = """
-[time]
-dt = {dt}
-end = 0.02
-[integrator]
-rotation = "{rotation}"
-[material.plastic]
-young = 1e8
-poisson = 0.1
-density = 2500.0
-[clump.rod]
-spheres = [[-0.04, -0.04, -0.04, 0.0346], [0.0, 0.0, 0.0, 0.0346], [0.04, 0.04, 0.04, 0.0346]]
-material = "plastic"
-[clump.hook]
-spheres = [[0.0, 0.0, 0.0, 0.02], [0.03, 0.0, 0.0, 0.02], [0.06, 0.01, 0.0, 0.02], [0.06, 0.04, 0.01, 0.015]]
-material = "plastic"
-[[body]]
-clump = "rod"
-position = [0.0, 0.0, 0.0]
-velocity = [2.0, 0.3, 0.0]
-angular_velocity = [3.0, -10.0, 20.0]
-[[body]]
-clump = "{other}"
-position = [0.13, 0.06, 0.05]
-orientation = [0.5, 0.5, -0.1, 0.3]
-velocity = [-8.0, 0.0, 0.4]
-angular_velocity = [0.0, 5.0, 8.0]
-"""
+CLUMPS = {
+    "rod": LONG_ROD,
+    "hook": [[0, 0, 0, 0.02], [0.03, 0, 0, 0.02], [0.06, 0.01, 0, 0.02], [0.06, 0.04, 0.01, 0.015]],
+}
 
 
 def collide(rotation, dt, other="rod"):
     """Momentum and angular momentum (rows, 3) during and after an off-centre collision, with their scales."""
-    model = build_model(parse(COLLISION.format(rotation=rotation, dt=dt, other=other)))
+    first = dict(clump="rod", position=[0, 0, 0], velocity=[2.0, 0.3, 0], angular_velocity=[3, -10, 20])
+    second = dict(clump=other, position=[0.13, 0.06, 0.05], velocity=[-8.0, 0, 0.4], angular_velocity=[0, 5, 8])
+    bodies = [first, second | dict(orientation=[0.5, 0.5, -0.1, 0.3])]
+    plastic = {"plastic": (1e8, 0.1, 2500.0)}
+    model = build_model(parse(scenario_text(plastic, CLUMPS, bodies, dt=dt, end=0.02)))
     simulation = Simulation.from_model(model, rotation)
     before, deepest, log = simulation.frame(), 0.0, [simulation.observables()]
     chunk = round(2e-4 / dt)

@@ -9,7 +9,9 @@ from brute_force import (
     elastic_energy,
     find_forces,
     go_on,
+    hertz_world,
     make_lists,
+    modulus_of,
     outdated,
     pairs_listed,
     random_quaternions,
@@ -21,12 +23,13 @@ from brute_force import (
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
+from texts import scenario_text
 
 from minidem.engine.compile.kernels import kernel
 from minidem.engine.search.lists import STEPS_PER_LIST, next_skin
-from minidem.engine.world import make_world, near_pairs
+from minidem.engine.world import near_pairs
 from minidem.model.building import build_model
-from minidem.scenario.tables import parse
+from minidem.scenario.reading import parse
 
 thorough = settings(deadline=None, max_examples=100, derandomize=True, database=None)
 
@@ -148,7 +151,7 @@ seeds = st.integers(0, 2**32 - 1)
 
 def listed_world(bodies, shapes, walls, modulus, skin):
     """A world with lists of this skin."""
-    world = make_world(bodies, shapes, walls, modulus)
+    world = hertz_world(bodies, shapes, walls, modulus)
     make_lists(world, skin)
     return world
 
@@ -297,46 +300,23 @@ def test_lists_that_die_young_are_made_with_a_larger_skin():
 
 # --- results do not depend on the lists ---------------------------------------------------------------------
 
-CROWD = """
-seed = 3
-[time]
-dt = 1e-4
-end = 1.0
-[domain]
-box = [0.5, 0.5, 0.5]
-material = "soft"
-gravity = [0.0, 0.0, -9.81]
-[material.soft]
-young = 1e7
-poisson = 0.3
-density = 1000.0
-[clump.rod]
-spheres = [[-0.03, -0.03, -0.03, 0.03], [0.0, 0.0, 0.0, 0.03], [0.03, 0.03, 0.03, 0.03]]
-material = "soft"
-[clump.bead]
-spheres = [[0.0, 0.0, 0.0, 0.01]]
-material = "soft"
-[[place]]
-clump = "rod"
-count = 25
-speed = 3.0
-spin = 30.0
-[[place]]
-clump = "bead"
-count = 15
-speed = 3.0
-[[wall]]
-point = [0.0, 0.0, 0.0]
-normal = [1.0, 1.0, 1.0]
-material = "soft"
-"""
 CHUNKS, CHUNK = 40, 25  # steps
+
+
+def crowd_of(rods, beads):
+    """A model of rods and beads on the move in a box."""
+    clumps = {"rod": [[-0.03, -0.03, -0.03, 0.03], [0, 0, 0, 0.03], [0.03, 0.03, 0.03, 0.03]], "bead": [[0, 0, 0, 0.01]]}
+    place = [dict(clump="rod", count=rods, speed=3.0, spin=30.0), dict(clump="bead", count=beads, speed=3.0)]
+    # The tilted wall only touches the corner at the origin, so that it is on the lists of some bodies and hit by few.
+    tables = {"walls": [dict(point=[0, 0, 0], normal=[1, 1, 1])], "domain": {"box": [0.5] * 3, "gravity": [0, 0, -9.81]}}
+    return build_model(
+        parse(scenario_text({"soft": (1e7, 0.3, 1000.0)}, clumps, place=place, dt=1e-4, end=1, seed=3, **tables))
+    )
 
 
 @pytest.fixture(scope="module")
 def crowd():
-    # The tilted wall only touches the corner at the origin, so that it is on the lists of some bodies and hit by few.
-    return build_model(parse(CROWD))
+    return crowd_of(rods=25, beads=15)
 
 
 def trajectory(model, skin, renew=None, every_step=False):
@@ -345,7 +325,7 @@ def trajectory(model, skin, renew=None, every_step=False):
     Also how many of the lists at hand had been made on the way, and after how many chunks the close lists were empty, the
     others not. With `every_step` the close lists are made anew at each.
     """
-    world = make_world(model.bodies(), model.shapes, model.walls, model.modulus)
+    world = hertz_world(model.bodies(), model.shapes, model.walls, modulus_of(model))
     lists = world.lists
     make_lists(world, skin)
     find_forces(world)
@@ -362,7 +342,7 @@ def trajectory(model, skin, renew=None, every_step=False):
         made += not np.array_equal(lists.old_position, before)
         empty += world.close.wanted[0] == 0 < lists.wanted[0]
         # of this very state; an overlap is a small difference of numbers a hundred thousand times as large
-        expected = elastic_energy(world.bodies, model.shapes, model.walls, model.modulus)
+        expected = elastic_energy(world.bodies, model.shapes, model.walls, modulus_of(model))
         assert lists.elastic[0] == pytest.approx(expected, rel=1e-9, abs=1e-15)
         states.append(state_of(world))
     return np.array(states), made, empty
@@ -384,7 +364,7 @@ def test_splitting_the_steps_changes_nothing(crowd):
     model = crowd
     ends = []
     for chunks in ([300], [1] * 300, [7] * 42 + [6], [0, 299, 0, 1, 0]):
-        world = make_world(model.bodies(), model.shapes, model.walls, model.modulus, skin=0.01)
+        world = hertz_world(model.bodies(), model.shapes, model.walls, modulus_of(model), skin=0.01)
         find_forces(world)
         for steps in chunks:
             go_on(world, steps, model.dt, model.gravity)
@@ -396,7 +376,7 @@ def test_splitting_the_steps_changes_nothing(crowd):
 @pytest.fixture(scope="module")
 def gas():
     """So thin that for much of the time nothing touches."""
-    return build_model(parse(CROWD.replace("count = 25", "count = 3").replace("count = 15", "count = 4")))
+    return crowd_of(rods=3, beads=4)
 
 
 def test_close_lists_change_nothing(gas):
@@ -412,7 +392,7 @@ def test_close_lists_change_nothing(gas):
 
 def test_close_lists_are_those_of_all_spheres(crowd):
     """Made from lists of any age: what is closer than their own skin, and nothing else."""
-    world = make_world(crowd.bodies(), crowd.shapes, crowd.walls, crowd.modulus, skin=0.02)
+    world = hertz_world(crowd.bodies(), crowd.shapes, crowd.walls, modulus_of(crowd), skin=0.02)
     find_forces(world)
     pairs, ages = 0, set()
     for _ in range(40):

@@ -89,9 +89,9 @@ def test_prediction_of_its_own():
 
 
 def test_names_of_built_in_schemes_are_taken():
-    with pytest.raises(ValueError, match='"spiral" is no name, or that of a built-in'):
+    with pytest.raises(ValueError, match='"spiral" is empty or the name of a built-in'):
         minidem.register("spiral", frozen, frozen, frozen)
-    with pytest.raises(ValueError, match="is no name"):
+    with pytest.raises(ValueError, match="is empty"):
         minidem.register("", frozen, frozen, frozen)
     with pytest.raises(ValueError, match="values: must be 3 or more"):
         minidem.register("thin", frozen, frozen, frozen, values=2)

@@ -38,7 +38,8 @@ def test_range_does_not_matter(name):
     scheme, ends = rotation(name), []
     for cuts in ([0, 40], [0, 8, 40], [0, 16, 24, 32, 40], [0, 1, 3, 17, 30, 40], range(41)):
         q, spin, torque, inertia = bodies(scheme.values)
-        for move in (*scheme.starts, *scheme.stages, *scheme.stages, scheme.on_step):
+        stages = (*scheme.starts, *scheme.stages, *scheme.stages)
+        for move in (*(stage.move for stage in stages), scheme.on_step):
             for first, last in pairwise(cuts):
                 called(move, q, spin, torque, inertia, first, last, 0.02)
         ends.append(np.concatenate([q, spin]))
@@ -73,7 +74,7 @@ def test_functions_of_a_tuple_act_one_after_the_other():
 
 
 def test_wrong_number_of_values_is_said():
-    with pytest.raises(TypingError, match="spin: 4 numbers are wanted"):
+    with pytest.raises(TypingError, match="spin: must have 4 numbers"):
         rotation_pointer([fused(lambda q, spin, torque, inertia, dt: (q, torque))], "few", 4, in_this_process)
 
 

@@ -12,63 +12,39 @@ from brute_force import (
     find_forces,
     forces,
     go_on,
+    hertz_world,
     make_lists,
+    modulus_of,
     pairs_listed,
     shapes_of,
     state_of,
     walls_of,
 )
+from texts import scenario_text
 
 from minidem.engine.state import BLOCK
-from minidem.engine.world import make_room, make_world
+from minidem.engine.world import make_room
 from minidem.model.building import build_model
 from minidem.running import simulation as engine
 from minidem.running.simulation import Simulation
-from minidem.scenario.tables import parse
+from minidem.scenario.reading import parse
 
-HEAD = """
-seed = 4
-[time]
-dt = "0.1 rayleigh"
-end = 0.1
-[domain]
-box = [0.12, 0.10, 0.11]
-gravity = [0.0, 1.0, -9.81]
-material = "soft"
-[material.soft]
-young = 5e6
-poisson = 0.3
-density = 2500.0
-[material.hard]
-young = 5e7
-poisson = 0.2
-density = 1000.0
-[clump.ball]
-spheres = [[0.0, 0.0, 0.0, 0.005]]
-material = "soft"
-[clump.grain]
-spheres = [[0.0, 0.0, 0.0, 0.003]]
-material = "hard"
-[clump.rod]
-spheres = [[-0.005, 0.0, 0.0, 0.004], [0.0, 0.0, 0.0, 0.004], [0.005, 0.0, 0.0, 0.004]]
-material = "soft"
-[clump.hook]
-spheres = [[0.0, 0.0, 0.0, 0.004], [0.006, 0.0, 0.0, 0.003], [0.006, 0.005, 0.001, 0.002]]
-material = "hard"
-"""
-WALLS = """
-[[wall]]
-point = [0.01, 0.0, 0.01]
-normal = [1.0, 0.3, 1.0]
-material = "hard"
-[[wall]]
-point = [0.12, 0.09, 0.0]
-normal = [-0.1, -1.0, 0.2]
-material = "soft"
-"""
+MATERIALS = {"soft": (5e6, 0.3, 2500.0), "hard": (5e7, 0.2, 1000.0)}
+HOOK = [[0, 0, 0, 0.004], [0.006, 0, 0, 0.003], [0.006, 0.005, 0.001, 0.002]]
+CLUMPS = {
+    "ball": [[0, 0, 0, 0.005]],
+    "grain": {"spheres": [[0, 0, 0, 0.003]], "material": "hard"},
+    "rod": [[-0.005, 0, 0, 0.004], [0, 0, 0, 0.004], [0.005, 0, 0, 0.004]],
+    "hook": {"spheres": HOOK, "material": "hard"},
+}
+DOMAIN = {"box": [0.12, 0.10, 0.11], "gravity": [0.0, 1.0, -9.81]}
+WALLS = [
+    dict(point=[0.01, 0, 0.01], normal=[1.0, 0.3, 1.0], material="hard"),
+    dict(point=[0.12, 0.09, 0], normal=[-0.1, -1.0, 0.2], material="soft"),
+]
 SCENES = {
-    "balls": ([("ball", 0.6)], ""),
-    "rods": ([("rod", 0.55)], ""),
+    "balls": ([("ball", 0.6)], []),
+    "rods": ([("rod", 0.55)], []),
     "mixture": ([("rod", 0.17), ("ball", 0.2), ("hook", 0.13), ("grain", 0.05)], WALLS),
 }
 
@@ -76,16 +52,16 @@ SCENES = {
 @pytest.fixture(scope="module", params=SCENES)
 def model(request):
     """Hundreds of bodies that press on each other, on the move, in more than one block."""
-    groups, text = SCENES[request.param]
-    for clump, fraction in groups:
-        text += f'[[place]]\nclump = "{clump}"\npacking_fraction = {fraction}\nspeed = 1.0\nspin = 200.0\n'
-    model = build_model(parse(HEAD + text))
+    groups, walls = SCENES[request.param]
+    place = [dict(clump=clump, packing_fraction=fraction, speed=1.0, spin=200.0) for clump, fraction in groups]
+    tables = {"domain": DOMAIN, "dt": "0.1 rayleigh", "end": 0.1, "seed": 4}
+    model = build_model(parse(scenario_text(MATERIALS, CLUMPS, place=place, walls=walls, **tables)))
     assert BLOCK < len(model.species) < 4 * BLOCK
     return model
 
 
 def world_of(model, threads=1, skin=0.0):
-    return make_world(model.bodies(), model.shapes, model.walls, model.modulus, threads, skin)
+    return hertz_world(model.bodies(), model.shapes, model.walls, modulus_of(model), threads, skin)
 
 
 # --- lists and forces ---------------------------------------------------------------------------------------
@@ -122,7 +98,7 @@ def test_lists_and_forces_are_those_of_all_spheres(model, skin):
     spheres = j < len(block_of)
     assert np.count_nonzero(block_of[i[spheres]] != block_of[j[spheres]]) > 100  # there are pairs across blocks
 
-    assert_forces_are_those_of_all_spheres(world, model.modulus)
+    assert_forces_are_those_of_all_spheres(world, modulus_of(model))
     assert world.lists.skin[0] == skin
     assert np.count_nonzero(np.abs(world.bodies.force).max(axis=0)) > len(model.species) / 2
 
@@ -269,7 +245,7 @@ def around_a_giant(seed):
     shape = np.insert(np.zeros(SMALL, int), middle, 1)
     shapes = shapes_of([np.array([[0.0, 0.0, 0.0, 1.0]]), np.array([[0.0, 0.0, 0.0, 100.0]])])
     bodies = bodies_of(shapes, shape, np.insert(position, middle, 0.0, axis=0), [[1.0, 0.0, 0.0, 0.0]] * (SMALL + 1))
-    return make_world(bodies, shapes, walls_of([[0, 0, 102.0]], [[0, 0, 1.0]]), np.ones((1, 1)))
+    return hertz_world(bodies, shapes, walls_of([[0, 0, 102.0]], [[0, 0, 1.0]]), np.ones((1, 1)))
 
 
 def looked_at(world, skin):

@@ -14,7 +14,7 @@ import pytest
 import minidem
 from minidem import Trajectory
 from minidem.errors import InputError
-from minidem.scenario.tables import load, parse
+from minidem.scenario.reading import load, parse
 
 RODS = """\
 name = "rods"

@@ -6,11 +6,12 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from minidem.engine.compile.kernels import kernel
+from minidem.engine.contact.loading import contact_law
 from minidem.engine.rotation.loading import rotation
 from minidem.engine.search.lists import find_candidates, travelled
 from minidem.engine.state import BLOCK, Bodies, Walls, inertia_rows
 from minidem.engine.step import advance
-from minidem.engine.world import candidate_pairs, make_room, make_shapes
+from minidem.engine.world import candidate_pairs, make_room, make_shapes, make_world
 
 AT_REST = (0.0, (0.0, 0.0, 0.0))  # no time, no gravity
 PATIENCE = 100.0  # s until threads that do not come back count as stuck
@@ -122,6 +123,16 @@ def forces(bodies, shapes, walls, modulus):
 # --- worlds -------------------------------------------------------------------------------------------------
 
 
+def modulus_of(model):
+    """Effective modulus E* of each pair of materials (m, m), Pa, of a model with Hertz contacts."""
+    return 0.75 * np.sqrt(model.constants)
+
+
+def hertz_world(bodies, shapes, walls, modulus, threads=1, skin=0.0):
+    """A world with Hertz contacts, from the effective modulus (m, m) of each pair of materials."""
+    return make_world(bodies, shapes, walls, (4 / 3 * modulus) ** 2, threads, skin)
+
+
 @kernel
 def made(world, skin):
     return find_candidates(0, world, skin)
@@ -152,7 +163,7 @@ def go_on(world, steps, dt, gravity, pending=False):
     rooms = 0
     while True:
         outcomes = [None] * world.team.size
-        arguments = (steps, dt, gravity, rotation("spiral").advance, world, pending)
+        arguments = (steps, dt, gravity, rotation("spiral").advance, contact_law("hertz").forces, world, pending)
 
         def part(me, outcomes=outcomes, arguments=arguments):
             outcomes[me] = advance(me, *arguments)

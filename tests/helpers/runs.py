@@ -2,35 +2,35 @@
 
 import h5py
 import numpy as np
+from texts import scenario_text
 
-from minidem.scenario.tables import parse
+from minidem.scenario.reading import parse
 
-SCENE = """\
-name = "scene"
-seed = 5
-time = {{dt = 2e-5, end = {end}}}
-integrator = {{rotation = "{rotation}"}}
-domain = {{box = [{edge}, {edge}, {edge}], material = "soft", gravity = [0, 0, -9.81]}}
-material.soft = {{young = 2e7, poisson = 0.2, density = 2000}}
-{clumps}
-place = [{place}]
-guard = {{overlap = false, rayleigh = false}}
-output = {{frames = 9, energies = 33}}
-"""
 CLUMPS = {
-    "spheres": {"ball": "spheres = [[0, 0, 0, 0.01]]"},
-    "rods": {"rod": "spheres = [[-0.01, 0, 0, 0.008], [0, 0, 0, 0.008], [0.01, 0, 0, 0.008]]"},
-    "chess": {"king": 'builtin = "chess/king", height = 0.04', "pawn": 'builtin = "chess/pawn", height = 0.02'},
+    "spheres": {"ball": [[0, 0, 0, 0.01]]},
+    "rods": {"rod": [[-0.01, 0, 0, 0.008], [0, 0, 0, 0.008], [0.01, 0, 0, 0.008]]},
+    "chess": {"king": {"builtin": "chess/king", "height": 0.04}, "pawn": {"builtin": "chess/pawn", "height": 0.02}},
 }
 
 
 def scene(kind, rotation="spiral", count=16, steps=160):
     """So narrow that there are contacts all the time."""
     edge = {"spheres": 0.034, "rods": 0.042, "chess": 0.046}[kind] * count ** (1 / 3)
-    clumps = "\n".join(f'clump.{name} = {{{text}, material = "soft"}}' for name, text in CLUMPS[kind].items())
-    each = count // len(CLUMPS[kind])
-    place = ", ".join(f'{{clump = "{name}", count = {each}, speed = 6, spin = 90}}' for name in CLUMPS[kind])
-    return parse(SCENE.format(end=2e-5 * steps, rotation=rotation, edge=edge, clumps=clumps, place=place), kind)
+    return crowd(CLUMPS[kind], count // len(CLUMPS[kind]), edge, kind, rotation, steps)
+
+
+def crowd(clumps, each, edge, name, rotation="spiral", steps=160):
+    """A box of that edge (m) with as many bodies of each clump."""
+    place = [dict(clump=clump, count=each, speed=6, spin=90) for clump in clumps]
+    tables = {
+        "integrator": {"rotation": rotation},
+        "domain": {"box": [edge] * 3, "gravity": [0, 0, -9.81]},
+        "guard": {"overlap": False, "rayleigh": False},
+        "output": {"frames": 9, "energies": 33},
+    }
+    times = {"dt": 2e-5, "end": 2e-5 * steps}
+    text = scenario_text({"soft": (2e7, 0.2, 2000)}, clumps, place=place, name="scene", seed=5, **times, **tables)
+    return parse(text, name)
 
 
 def assert_same(run, other):

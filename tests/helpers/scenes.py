@@ -1,47 +1,30 @@
 """Scenes that several tests share: clumps, scenarios of bodies and walls, and how to follow them."""
 
-import json
 from pathlib import Path
 
 import numpy as np
+from texts import ROD, scenario_text
 
 from minidem import Simulation
 from minidem.model.building import build_model
-from minidem.scenario.tables import parse
+from minidem.scenario.reading import parse
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
-MATERIALS = """
-[material.steel]
-young = 200e9
-poisson = 0.3
-density = 7800.0
-[material.plastic]
-young = 1e9
-poisson = 0.1
-density = 2500.0
-"""
+MATERIALS = {"steel": (200e9, 0.3, 7800.0), "plastic": (1e9, 0.1, 2500.0)}
 CLUMPS = {  # the hook has no symmetry, not even that of a mirror
     "ball": ("steel", [[0, 0, 0, 0.01]]),
     "bead": ("steel", [[0, 0, 0, 0.006]]),
     "pea": ("plastic", [[0, 0, 0, 0.0099]]),
-    "rod": ("plastic", [[-0.04, -0.04, -0.04, 0.0346], [0, 0, 0, 0.0346], [0.04, 0.04, 0.04, 0.0346]]),
+    "rod": ("plastic", ROD),
     "hook": ("plastic", [[0, 0, 0, 0.03], [0.04, 0, 0, 0.03], [0.08, 0.01, 0, 0.025], [0.08, 0.04, 0.02, 0.02]]),
 }
 
 
-def table(header, **keys):
-    """A table of a scenario file."""
-    lines = [f"{key} = {json.dumps(np.asarray(value).tolist())}" for key, value in keys.items()]
-    return "\n".join([header, *lines, ""])
-
-
 def scene(dt, bodies, walls=(), *, scheme="spiral", gravity=(0, 0, 0), clumps=CLUMPS):
     """A scenario in open space. Bodies and walls are dictionaries of the keys of [[body]] and [[wall]]."""
-    parts = [table("[time]", dt=dt, end=1.0), table("[integrator]", rotation=scheme), table("[domain]", gravity=gravity)]
-    parts += [table(f"[clump.{name}]", material=material, spheres=rows) for name, (material, rows) in clumps.items()]
-    parts += [table("[[body]]", **body) for body in bodies]
-    parts += [table("[[wall]]", **wall) for wall in walls]
-    return parse(MATERIALS + "".join(parts))
+    clumps = {name: {"material": material, "spheres": rows} for name, (material, rows) in clumps.items()}
+    tables = {"integrator": {"rotation": scheme}, "domain": {"gravity": gravity}}
+    return parse(scenario_text(MATERIALS, clumps, bodies, walls=walls, dt=dt, end=1.0, **tables))
 
 
 def simulated(scenario):

@@ -6,51 +6,39 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from brute_force import elastic_energy, random_quaternions, rotations
+from brute_force import elastic_energy, modulus_of, random_quaternions, rotations
+from texts import scenario_text
 
 import minidem
 from minidem.errors import ScenarioError
 from minidem.model import overlaps as overlaps_module
 from minidem.model.building import build_model
 from minidem.running.simulation import Simulation
-from minidem.scenario.tables import parse
+from minidem.scenario.reading import parse
 
-HEAD = """
-[time]
-dt = 1e-5
-end = 1e-3
-[material.steel]
-young = 2e11
-poisson = 0.3
-density = 7800.0
-[material.rubber]
-young = 5e6
-poisson = 0.48
-density = 1100.0
-[clump.rod]
-spheres = [[-0.04, -0.04, -0.04, 0.03], [0.0, 0.0, 0.0, 0.03], [0.04, 0.04, 0.04, 0.03]]
-material = "steel"
-[clump.hook]
-spheres = [[1.0, 2.0, 3.0, 0.02], [1.03, 2.0, 3.0, 0.02], [1.06, 2.01, 3.0, 0.02], [1.06, 2.04, 3.01, 0.015]]
-material = "rubber"
-[clump.ball]
-spheres = [[0.3, -0.2, 0.1, 0.05]]
-material = "steel"
-[clump.grain]
-spheres = [[0.0, 0.0, 0.0, 0.001]]
-material = "steel"
-[domain]
-"""
-BOX = 'box = [1.0, 2.0, 3.0]\nmaterial = "steel"\n'
+MATERIALS = {"steel": (2e11, 0.3, 7800.0), "rubber": (5e6, 0.48, 1100.0)}
+CLUMPS = {
+    "rod": [[-0.04, -0.04, -0.04, 0.03], [0, 0, 0, 0.03], [0.04, 0.04, 0.04, 0.03]],
+    "hook": {
+        "spheres": [[1.0, 2.0, 3.0, 0.02], [1.03, 2.0, 3.0, 0.02], [1.06, 2.01, 3.0, 0.02], [1.06, 2.04, 3.01, 0.015]],
+        "material": "rubber",
+    },
+    "ball": [[0.3, -0.2, 0.1, 0.05]],
+    "grain": [[0, 0, 0, 0.001]],
+}
+BOX = {"box": [1.0, 2.0, 3.0]}
 
 
 def body(clump, position, **more):
-    lines = [f"{key} = {list(map(float, value))}" for key, value in {"position": position, **more}.items()]
-    return "\n".join(["[[body]]", f'clump = "{clump}"', *lines, ""])
+    return {"clump": clump, "position": position, **more}
 
 
-def model_of(*parts):
-    return build_model(parse(HEAD + "".join(parts), "crowd.toml"), "crowd.toml")
+def scenario_of(*bodies, **tables):
+    return parse(scenario_text(MATERIALS, CLUMPS, bodies, **tables), "crowd.toml")
+
+
+def model_of(*bodies, **tables):
+    return build_model(scenario_of(*bodies, **tables), "crowd.toml")
 
 
 def world_of(model):
@@ -80,9 +68,9 @@ def kernel_sphere_centres(model, bodies):
 # --- overlap at the start -----------------------------------------------------------------------------------
 
 
-def overlaps(*parts):
+def overlaps(*bodies, **tables):
     with pytest.raises(ScenarioError) as failure:
-        Simulation(parse(HEAD + "".join(parts), "crowd.toml"), source="crowd.toml")
+        Simulation(scenario_of(*bodies, **tables), source="crowd.toml")
     return failure.value.errors
 
 
@@ -102,7 +90,7 @@ def test_the_depth_is_that_of_the_deepest_pair_of_spheres(side):
 @pytest.mark.parametrize(("x", "wall"), [(0.01, "x = 0"), (0.99, "x = max")])
 def test_the_depth_is_that_of_the_deepest_sphere(x, wall):
     """A rod with its middle 0.01 inside a wall: its end is 0.03 outside, the surface of the end 0.06."""
-    (line,) = overlaps(BOX, body("rod", [x, 0.5, 0.5]))
+    (line,) = overlaps(body("rod", [x, 0.5, 0.5]), domain=BOX)
     assert line.startswith(f"crowd.toml: body[0]: reaches beyond the box at {wall} by 0.06 m")
 
 
@@ -153,22 +141,21 @@ def test_bodies_whose_bounding_spheres_overlap_may_stand():
     ],
 )
 def test_a_body_beyond_the_box_is_named_with_the_wall_and_the_depth(position, wall, depth):
-    (line,) = overlaps(BOX, body("grain", [0.1, 0.1, 0.1]), body("ball", position))
+    (line,) = overlaps(body("grain", [0.1, 0.1, 0.1]), body("ball", position), domain=BOX)
     assert line.startswith(f"crowd.toml: body[1]: reaches beyond the box at {wall} by {depth:g} m")
 
 
-@pytest.mark.parametrize("box", ["", BOX], ids=["open space", "box"])
-def test_a_body_beyond_an_extra_wall_is_named_with_the_wall(box):
-    walls = "".join(
-        f'[[wall]]\npoint = {point}\nnormal = {normal}\nmaterial = "rubber"\n'
-        for point, normal in (([0.1, 0, 0], [1, 0, 0]), ([0, 1.0, 0], [0, -5, 0]))
-    )
-    (line,) = overlaps(box, walls, body("ball", [0.5, 0.5, 0.5]), body("ball", [0.5, 0.96, 0.5]))
+@pytest.mark.parametrize("domain", [{}, BOX], ids=["open space", "box"])
+def test_a_body_beyond_an_extra_wall_is_named_with_the_wall(domain):
+    walls = [dict(point=[0.1, 0, 0], normal=[1, 0, 0]), dict(point=[0, 1, 0], normal=[0, -5, 0], material="rubber")]
+    balls = [body("ball", [0.5, 0.5, 0.5]), body("ball", [0.5, 0.96, 0.5])]
+    (line,) = overlaps(*balls, walls=walls, domain=domain)
     assert line.startswith("crowd.toml: body[1]: reaches beyond wall[1] by 0.01 m")
 
 
 def test_all_overlaps_are_reported_at_once():
-    lines = overlaps(BOX, body("ball", [0.04, 0.04, 0.5]), body("ball", [0.12, 0.06, 0.5]), body("ball", [0.5, 0.5, 0.5]))
+    places = ([0.04, 0.04, 0.5], [0.12, 0.06, 0.5], [0.5, 0.5, 0.5])
+    lines = overlaps(*(body("ball", place) for place in places), domain=BOX)
     assert len(lines) == 3
     assert all("body[0]: " in line for line in lines)
     assert sum("the box at x = 0" in line for line in lines) == 1
@@ -179,10 +166,10 @@ def test_all_overlaps_are_reported_at_once():
 def test_touching_is_no_overlap():
     """0.1 + 0.2 is not 0.3: what touches within round-off stands."""
     model_of(
-        BOX,
         body("ball", [0.05, 0.05, 0.05]),
         body("ball", [0.15000000000000002, 0.05, 0.05]),
         body("ball", [0.95, 1.95, 2.95]),
+        domain=BOX,
     )
     model_of(body("ball", [0.1 * 3, 0, 0]), body("ball", [0.1 * 3 + 0.1, 0, 0]))
 
@@ -193,7 +180,7 @@ def test_touching_is_no_overlap():
 @pytest.mark.parametrize("clump", ["rod", "hook", "ball"])
 def test_the_identity_orientation_is_the_clump_as_given(clump):
     position = np.array([0.3, -0.7, 0.2])
-    scenario = parse(HEAD + body(clump, position))
+    scenario = scenario_of(body(clump, position))
     model = build_model(scenario)
     if clump != "ball":  # else there is nothing to see
         assert rotations(model.clumps[0].principal_axes).magnitude() > 0.1
@@ -271,7 +258,7 @@ def test_observables_by_their_definitions():
         body("rod", [-0.5, 0.1, 0.4], velocity=[0, 2, 1], angular_velocity=[-7, 2, 1]),
         body("hook", [0.8, 0.2, 0.3], velocity=[-400, 0, 0]),
     ]
-    model = build_model(parse(HEAD + "gravity = [0.5, 0.0, -9.81]\n" + "".join(parts)))
+    model = model_of(*parts, domain={"gravity": [0.5, 0.0, -9.81]})
     simulation = Simulation.from_model(model, "spiral")
     for steps in (0, 160, 5, 5, 5):
         simulation.advance(steps)
@@ -283,7 +270,7 @@ def test_observables_by_their_definitions():
         expected = {
             "kinetic_translational": 0.5 * np.sum(mass * frame.velocity**2),
             "kinetic_rotational": 0.5 * np.sum(frame.angular_velocity * spin),
-            "elastic": elastic_energy(simulation.bodies, model.shapes, model.walls, model.modulus),
+            "elastic": elastic_energy(simulation.bodies, model.shapes, model.walls, modulus_of(model)),
             "gravity": -np.sum(mass * frame.position * model.gravity),
             "momentum": np.sum(mass * frame.velocity, axis=0),
             "angular_momentum": np.sum(np.cross(frame.position, mass * frame.velocity) + spin, axis=0),
@@ -303,10 +290,10 @@ def test_observables_by_their_definitions():
 
 def test_effective_moduli_of_all_pairs_of_materials():
     """1/E* = (1 - v1^2)/E1 + (1 - v2^2)/E2"""
-    model = model_of(BOX, body("ball", [0.5, 0.5, 0.5]), body("hook", [0.5, 1.5, 1.5]))
+    model = model_of(body("ball", [0.5, 0.5, 0.5]), body("hook", [0.5, 1.5, 1.5]), domain=BOX)
     steel, rubber = (1 - 0.3**2) / 2e11, (1 - 0.48**2) / 5e6
     expected = [[1 / (2 * steel), 1 / (steel + rubber)], [1 / (steel + rubber), 1 / (2 * rubber)]]
-    np.testing.assert_allclose(model.modulus, expected, rtol=1e-14)
+    np.testing.assert_allclose(modulus_of(model), expected, rtol=1e-14)
     names = [clump.name for clump in model.clumps]
     assert names == ["hook", "ball"]  # in the order of the clump tables
     assert model.shapes.material.tolist() == [1, 0]
@@ -314,14 +301,13 @@ def test_effective_moduli_of_all_pairs_of_materials():
 
 
 def test_the_rayleigh_step_is_that_of_the_smallest_sphere_in_use():
-    text = HEAD.replace("dt = 1e-5", 'dt = "0.2 rayleigh"')
-    model = build_model(parse(text + body("ball", [0, 0, 0]) + body("rod", [1, 0, 0])))  # the grain is not used
+    model = model_of(body("ball", [0, 0, 0]), body("rod", [1, 0, 0]), dt="0.2 rayleigh")  # the grain is not used
     shear = 2e11 / (2 * 1.3)
     rayleigh = math.pi * 0.03 * math.sqrt(7800 / shear) / (0.1631 * 0.3 + 0.8766)
     assert model.dt == pytest.approx(0.2 * rayleigh, rel=1e-14)
     assert model.steps == round(1e-3 / (0.2 * rayleigh))
     # of different materials: the shortest time, not the smallest sphere
-    mixed = build_model(parse(text + body("ball", [0, 0, 0]) + body("hook", [1, 0, 0])))
+    mixed = model_of(body("ball", [0, 0, 0]), body("hook", [1, 0, 0]), dt="0.2 rayleigh")
     shear = 2e11 / (2 * 1.3)
     assert mixed.dt == pytest.approx(0.2 * math.pi * 0.05 * math.sqrt(7800 / shear) / (0.1631 * 0.3 + 0.8766), rel=1e-14)
 
@@ -361,7 +347,7 @@ def test_a_body_alone_in_open_space_flies_straight_on():
 
 
 def test_gravity_in_open_space():
-    model = build_model(parse(HEAD + "gravity = [0.0, 1.0, -9.81]\n" + body("hook", [0, 0, 0], velocity=[1, 0, 0])))
+    model = model_of(body("hook", [0, 0, 0], velocity=[1, 0, 0]), domain={"gravity": [0.0, 1.0, -9.81]})
     simulation = Simulation.from_model(model, "spiral")
     simulation.advance(3000)
     t = simulation.time
@@ -377,7 +363,7 @@ def test_a_simulation_leaves_the_model_as_it_was():
         [body("hook", [0, 0, 0], velocity=[1, 2, 3], angular_velocity=[1, 2, 3])],
         [body("hook", [0, 0, 0], velocity=[1, 2, 3]), body("rod", [1, 0, 0], velocity=[1, 0, 0])],
     ):
-        model = build_model(parse(HEAD + "gravity = [0.0, 0.0, -9.81]\n" + "".join(parts)))
+        model = model_of(*parts, domain={"gravity": [0.0, 0.0, -9.81]})
         names = ("position", "orientation", "velocity", "angular_velocity")
         before = {name: getattr(model, name).copy() for name in names}
         first = Simulation.from_model(model, "spiral")
@@ -403,8 +389,8 @@ def test_a_body_far_away_changes_nothing(distance):
     for _ in range(500):
         alone.advance(1)
         together.advance(1)
-        collided += alone.elastic > 0
-        assert together.elastic == alone.elastic
+        collided += alone.energies["elastic"] > 0
+        assert together.energies["elastic"] == alone.energies["elastic"]
         for name in ("position", "velocity", "orientation", "spin", "force", "torque"):
             assert np.array_equal(getattr(together.bodies, name)[:, :2], getattr(alone.bodies, name)[:, :2])
     assert collided > 5

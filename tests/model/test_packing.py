@@ -5,7 +5,8 @@ import re
 
 import numpy as np
 import pytest
-from brute_force import all_spheres, elastic_energy, sphere_gaps, wall_gaps
+from brute_force import all_spheres, elastic_energy, modulus_of, sphere_gaps, wall_gaps
+from texts import scenario_text
 from typer.testing import CliRunner
 
 from minidem.cli import app
@@ -15,45 +16,23 @@ from minidem.model.overlaps import PRESSED
 from minidem.running.conduct import run
 from minidem.running.outlook import outlook
 from minidem.running.simulation import Simulation
-from minidem.scenario.tables import parse
+from minidem.scenario.reading import parse
 
-HEAD = """
-seed = {seed}
-[time]
-dt = "0.1 rayleigh"
-end = 2e-3
-[domain]
-box = {box}
-material = "rubber"
-[material.rubber]
-young = 5e7
-poisson = 0.25
-density = 2500.0
-[clump.ball]
-spheres = [[0.3, 0.0, 0.0, 0.005]]
-material = "rubber"
-[clump.large]
-spheres = [[0.0, 0.0, 0.0, 0.015]]
-material = "rubber"
-[clump.trimer]
-spheres = [[0.0, 0.0, 0.0, 0.005], [0.005, 0.0, 0.0, 0.005], [0.0025, 0.00433012701892219, 0.0, 0.005]]
-material = "rubber"
-[clump.rod]
-spheres = [[-0.01, 0.0, 0.0, 0.005], [0.0, 0.0, 0.0, 0.005], [0.01, 0.0, 0.0, 0.005]]
-material = "rubber"
-[output]
-frames = 2
-energies = 11
-"""
+CLUMPS = {
+    "ball": [[0.3, 0, 0, 0.005]],
+    "large": [[0, 0, 0, 0.015]],
+    "trimer": [[0, 0, 0, 0.005], [0.005, 0, 0, 0.005], [0.0025, 0.00433012701892219, 0, 0.005]],
+    "rod": [[-0.01, 0, 0, 0.005], [0, 0, 0, 0.005], [0.01, 0, 0, 0.005]],
+}
 BOX = (0.08, 0.07, 0.075)
 
 
-def text_of(*groups, more="", seed=1, box=BOX):
-    """A scenario of groups of clump and packing fraction."""
-    text = HEAD.format(seed=seed, box=list(box)) + more
-    for clump, fraction in groups:
-        text += f'[[place]]\nclump = "{clump}"\npacking_fraction = {fraction}\nspeed = 0.1\nspin = 2.0\n'
-    return text
+def text_of(*groups, place=(), seed=1, box=BOX, **tables):
+    """A scenario of groups of clump and packing fraction, after the keys of [[place]]."""
+    place = [*place, *(dict(clump=name, packing_fraction=part, speed=0.1, spin=2.0) for name, part in groups)]
+    tables |= {"domain": {"box": box}, "output": {"frames": 2, "energies": 11}}
+    rubber = {"rubber": (5e7, 0.25, 2500.0)}
+    return scenario_text(rubber, CLUMPS, place=place, dt="0.1 rayleigh", end=2e-3, seed=seed, **tables)
 
 
 def packed(*groups, **options):
@@ -106,7 +85,7 @@ def test_a_packing_is_in_balance():
     """Every sphere is held by its neighbours: what is left of the sum of forces is little beside any one of them."""
     simulation = Simulation.from_model(packed(("ball", 0.68)), "spiral")
     overlaps, _, _ = contacts(simulation.model)
-    radius, modulus = 0.005, simulation.model.modulus[0, 0]
+    radius, modulus = 0.005, modulus_of(simulation.model)[0, 0]
     typical = 4 / 3 * modulus * np.sqrt(radius / 2) * (overlaps.mean() * radius) ** 1.5
     assert np.linalg.norm(simulation.bodies.force, axis=0).mean() < 0.1 * typical
 
@@ -155,17 +134,8 @@ def test_a_mixture_of_sizes():
 
 
 def test_exact_bodies_stay_and_walls_hold():
-    more = """
-[[body]]
-clump = "large"
-position = [0.035, 0.03, 0.04]
-velocity = [1.0, 2.0, 3.0]
-[[wall]]
-point = [0.01, 0.0, 0.0]
-normal = [1.0, 0.0, 0.0]
-material = "rubber"
-"""
-    model = packed(("ball", 0.45), more=more)
+    body = dict(clump="large", position=[0.035, 0.03, 0.04], velocity=[1.0, 2.0, 3.0])
+    model = packed(("ball", 0.45), bodies=[body], walls=[dict(point=[0.01, 0, 0], normal=[1, 0, 0])])
     assert np.array_equal(model.position[0], [0.035, 0.03, 0.04])
     assert np.array_equal(model.velocity[0], [1.0, 2.0, 3.0])
     overlaps, into_walls, _ = contacts(model)
@@ -175,15 +145,14 @@ material = "rubber"
 
 
 def test_counted_bodies_are_packed_with_the_others():
-    more = '[[place]]\nclump = "large"\ncount = 3\n'
-    model = packed(("ball", 0.5), more=more)
+    model = packed(("ball", 0.5), place=[dict(clump="large", count=3)])
     assert np.sum(np.array([clump.name for clump in model.clumps])[model.species] == "large") == 3
     overlaps, into_walls, _ = contacts(model)
     assert max(overlaps.max(), into_walls.max()) < 0.2
 
 
 def test_without_a_fraction_nothing_overlaps():
-    model = build_model(parse(HEAD.format(seed=1, box=list(BOX)) + '[[place]]\nclump = "ball"\ncount = 200\n'))
+    model = packed(place=[dict(clump="ball", count=200)])
     overlaps, into_walls, _ = contacts(model)
     assert overlaps.size == 0 and into_walls.max() <= 0
 
@@ -213,7 +182,7 @@ def test_the_elastic_energy_of_the_packing_counts_and_is_conserved():
     scenario = parse(text_of(("ball", 0.66)))
     simulation = Simulation.from_model(build_model(scenario), "spiral")
     model, start = simulation.model, simulation.observables()
-    elastic = elastic_energy(simulation.bodies, model.shapes, model.walls, model.modulus)
+    elastic = elastic_energy(simulation.bodies, model.shapes, model.walls, modulus_of(model))
     assert start["elastic"] == pytest.approx(elastic, rel=1e-10)
     kinetic = 0.5 * np.sum(model.mass * 0.1**2)
     assert elastic > 0.1 * kinetic
@@ -314,8 +283,8 @@ def test_a_body_larger_than_the_box_is_refused():
 
 
 def test_exact_bodies_must_not_overlap_in_a_packing_either():
-    body = '[[body]]\nclump = "large"\nposition = [{x}, 0.03, 0.03]\n'
-    errors = errors_of(text_of(("ball", 0.2), more=body.format(x=0.014) + body.format(x=0.04)))
+    bodies = [dict(clump="large", position=[x, 0.03, 0.03]) for x in (0.014, 0.04)]
+    errors = errors_of(text_of(("ball", 0.2), bodies=bodies))
     assert [re.sub(r" by \S+ m", "", line) for line in errors] == [
         "heap.toml: body[0]: overlaps body[1] at the start; move it",
         "heap.toml: body[0]: reaches beyond the box at x = 0 at the start; move it",

@@ -7,48 +7,27 @@ import pytest
 from brute_force import all_spheres, rotations, wall_gaps
 from scipy.spatial.distance import cdist
 from scipy.stats import kstest
+from texts import ROD, scenario_text
 
 from minidem.errors import ScenarioError
 from minidem.model.building import build_model
 from minidem.model.placing.random import Streams, random_directions, random_orientations
-from minidem.scenario.tables import parse
+from minidem.scenario.reading import parse
 
-HEAD = """
-seed = {seed}
-[time]
-dt = 1e-6
-end = 1.0
-[domain]
-box = {box}
-material = "marble"
-[material.marble]
-young = 60e9
-poisson = 0.25
-density = 3200.0
-[clump.rod]
-spheres = [[-0.04, -0.04, -0.04, 0.0346], [0.0, 0.0, 0.0, 0.0346], [0.04, 0.04, 0.04, 0.0346]]
-material = "marble"
-[clump.bead]
-spheres = [[0.5, 0.0, 0.0, 0.01]]
-material = "marble"
-[clump.king]
-builtin = "chess/king"
-material = "marble"
-[clump.pawn]
-builtin = "chess/pawn"
-material = "marble"
-[clump.needle]
-spheres = [[0.0, 0.0, 0.0, 0.0001], [0.0003, 0.0001, 0.0, 0.0001]]
-material = "marble"
-"""
+CLUMPS = {
+    "rod": ROD,
+    "bead": [[0.5, 0, 0, 0.01]],
+    "king": {"builtin": "chess/king"},
+    "pawn": {"builtin": "chess/pawn"},
+    "needle": [[0, 0, 0, 0.0001], [0.0003, 0.0001, 0, 0.0001]],
+}
 
 
-def placed(groups, more="", seed=1, box=(1.0, 1.0, 1.0)):
+def placed(groups, seed=1, box=(1.0, 1.0, 1.0), **tables):
     """The model of groups of clump, count, speed and spin placed in a box."""
-    text = HEAD.format(seed=seed, box=list(box)) + more
-    for clump, count, speed, spin in groups:
-        text += f'[[place]]\nclump = "{clump}"\ncount = {count}\nspeed = {speed}\nspin = {spin}\n'
-    return build_model(parse(text))
+    place = [dict(zip(("clump", "count", "speed", "spin"), group, strict=True)) for group in groups]
+    tables |= {"domain": {"box": box}, "dt": 1e-6, "end": 1.0}
+    return build_model(parse(scenario_text({"marble": (60e9, 0.25, 3200.0)}, CLUMPS, place=place, seed=seed, **tables)))
 
 
 def smallest_gap(model):
@@ -86,25 +65,16 @@ def test_chess_pieces_fill_a_box_without_overlap():
     assert smallest_gap(model) >= -1e-15
 
 
-EXACT = """
-[[body]]
-clump = "king"
-position = [0.15, 0.15, 0.15]
-orientation = [0.3, -0.2, 0.9, 0.4]
-velocity = [1.0, 2.0, 3.0]
-[[body]]
-clump = "rod"
-position = [0.3, 0.29, 0.28]
-angular_velocity = [4.0, 5.0, 6.0]
-[[wall]]
-point = [0.1, 0.0, 0.0]
-normal = [1.0, 0.2, 0.0]
-material = "marble"
-"""
+EXACT = [
+    dict(clump="king", position=[0.15, 0.15, 0.15], orientation=[0.3, -0.2, 0.9, 0.4], velocity=[1.0, 2.0, 3.0]),
+    dict(clump="rod", position=[0.3, 0.29, 0.28], angular_velocity=[4.0, 5.0, 6.0]),
+]
+WALL = dict(point=[0.1, 0, 0], normal=[1.0, 0.2, 0])
 
 
 def test_random_bodies_keep_clear_of_exact_ones_and_of_every_wall():
-    model = placed([("bead", 150, 1.0, 0.0), ("rod", 6, 1.0, 0.0), ("pawn", 20, 1.0, 0.0)], EXACT, box=(0.4, 0.4, 0.4))
+    groups = [("bead", 150, 1.0, 0.0), ("rod", 6, 1.0, 0.0), ("pawn", 20, 1.0, 0.0)]
+    model = placed(groups, box=(0.4, 0.4, 0.4), bodies=EXACT, walls=[WALL])
     assert smallest_gap(model) >= -1e-15
     assert model.walls.material.size == 7
     # The exact ones come first and stay as they were given.
@@ -139,7 +109,7 @@ def test_a_full_box_says_how_many_fitted():
     with pytest.raises(ScenarioError) as failure:
         placed([("rod", 500, 0.0, 0.0)], box=box)
     message = str(failure.value)
-    found = re.search(r"place: (\d+) of 500 bodies found room", message)
+    found = re.search(r"place: only (\d+) of 500 bodies fit", message)
     assert found, message
     assert "domain.box" in message  # a remedy
     fitted = int(found[1])
@@ -151,13 +121,13 @@ def test_a_full_box_says_how_many_fitted():
 
 
 def test_exact_bodies_do_not_count_as_fitted():
-    body = '[[body]]\nclump = "rod"\nposition = [0.075, 0.075, 0.075]\n'  # on the diagonal: no other rod can pass
-    with pytest.raises(ScenarioError, match=r"place: 0 of 3 bodies found room"):
-        placed([("rod", 3, 0.0, 0.0)], body, box=(0.15, 0.15, 0.15))
+    body = dict(clump="rod", position=[0.075, 0.075, 0.075])  # on the diagonal: no other rod can pass
+    with pytest.raises(ScenarioError, match=r"place: only 0 of 3 bodies fit"):
+        placed([("rod", 3, 0.0, 0.0)], bodies=[body], box=(0.15, 0.15, 0.15))
 
 
 def test_a_body_larger_than_the_box_does_not_fit():
-    with pytest.raises(ScenarioError, match=r"place: 0 of 1 bodies found room"):
+    with pytest.raises(ScenarioError, match=r"place: only 0 of 1 bodies fit"):
         placed([("rod", 1, 0.0, 0.0)], box=(0.05, 1.0, 1.0))
 
 

@@ -6,8 +6,10 @@ from minidem.reproduce.studies import Studies
 
 
 def test_energy_of_the_chess_box(tmp_path, monkeypatch):
-    """With 50 seeds the paper has 0.0068 % for spiral and omelyan; single seeds are a factor of five off. fincham-yade, of
-    lower order, is worse by far at this step, and Fincham's scheme as published is not."""
+    """Against the paper's 0.0068 % for spiral and omelyan (mean of 50 seeds; single seeds differ by up to a factor of five).
+
+    fincham-yade, of lower order, is far worse at this step; Fincham's scheme as published is not.
+    """
     monkeypatch.setattr(spiral_fig7, "QUICK_DT", (4.85e-6,))
     monkeypatch.setattr(spiral_fig7, "QUICK_SEEDS", 2)
     outcome = reproduced("spiral-fig7", True, Studies(tmp_path))

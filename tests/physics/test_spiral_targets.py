@@ -1,4 +1,4 @@
-"""The reproduced figures and the table of the SPIRAL paper against its numbers."""
+"""The reproduced figures and the table of the SPIRAL paper against its numbers and statements."""
 
 import math
 
@@ -14,7 +14,7 @@ from minidem.rotor.cases import CASES
 
 @pytest.fixture(scope="module")
 def measured():
-    """From the quick outcome of a target: what a line of its comparison says, as a dictionary."""
+    """A function from a target to the measured values of its quick outcome, by their description."""
     kept = {}
 
     def of(target):
@@ -27,7 +27,7 @@ def measured():
 
 @pytest.mark.parametrize("integrator", [name for name in PUBLISHED if name != "pfc4"])
 def test_steps_at_equal_error_are_the_published_ones(integrator):
-    """Table 2 at 1e-4 and 1e-3; johnson as printed in the paper is a tenth off its own table."""
+    """Against Table 2 at 1e-4 and 1e-3; johnson with the printed equations is 10 % off the table."""
     within = 0.2 if integrator == "johnson" else 0.12
     found = steps((integrator,), (1e-4, 1e-3))
     for error in (1e-4, 1e-3):
@@ -40,7 +40,7 @@ ONE_LESS = {"direct-euler": 1, "velocity-verlet": 1, "fincham-yade": 1, "buss": 
 
 @pytest.mark.parametrize("integrator", [*ONE_LESS, "spiral", "rk4"])
 def test_errors_fall_with_the_stated_orders(measured, integrator):
-    """Fig. 2; orders at a fixed time, one less than those of a step. omega of spiral does better than stated."""
+    """Against Fig. 2: orders at a fixed time, one less than those of a step; omega of spiral converges faster."""
     q, omega = {"spiral": (2, 3), "rk4": (4, 4)}.get(integrator) or (ONE_LESS[integrator],) * 2
     slopes = measured("spiral-fig2")
     assert slopes[f"{integrator}: slope of the error of q"] == pytest.approx(q, abs=0.06)
@@ -50,13 +50,14 @@ def test_errors_fall_with_the_stated_orders(measured, integrator):
 @pytest.mark.parametrize("target", ["spiral-fig2", "spiral-fig3"])
 @pytest.mark.parametrize("part", ["q", "omega"])
 def test_only_runge_kutta_is_better_than_spiral(measured, target, part):
+    """Against Fig. 2 and 3."""
     ratios = [value for what, value in measured(target).items() if what.startswith(f"{part}: error of")]
     assert len(ratios) == (2 if target == "spiral-fig2" else 1)
     assert all(0 < ratio < 1 for ratio in ratios)
 
 
 def test_both_variants_of_spiral_beat_omelyan(measured):
-    """Fig. A.8 and A.9: 'both versions perform similarly', and are better than Omelyan's."""
+    """Against Fig. A.8 and A.9: 'both versions perform similarly', and are better than Omelyan's."""
     for target in ("spiral-fig-a8", "spiral-fig-a9"):
         for what, value in measured(target).items():
             if "/ omelyan" in what:
@@ -65,7 +66,8 @@ def test_both_variants_of_spiral_beat_omelyan(measured):
                 assert 0.5 < value < 6, what
 
 
-def test_the_wrong_matrix_costs_fincham_an_order(measured):
+def test_the_wrong_matrix_reduces_fincham_to_first_order(measured):
+    """Against second and first order, and the step in Table 2."""
     found = measured("fincham")
     for part in ("q", "omega"):
         assert found[f"fincham: slope of the error of {part}"] == pytest.approx(2, abs=0.05)
@@ -74,7 +76,8 @@ def test_the_wrong_matrix_costs_fincham_an_order(measured):
     assert 60 < found["dt of fincham / dt of fincham-yade"] < 75
 
 
-def test_the_driven_cylinder_is_the_papers(measured):
+def test_the_driven_cylinder_is_that_of_the_paper(measured):
+    """Against the moments of inertia in Sec. 3, and the inset of Fig. 1."""
     found = measured("spiral-fig1")
     assert [found[f"I_{part} (kg m^2)"] for part in "xyz"] == pytest.approx([0.0114, 0.0228, 0.0228], rel=3e-3)
     angle = "{}: angle between its axis and the reference's at 15 s (degrees)"
@@ -84,16 +87,17 @@ def test_the_driven_cylinder_is_the_papers(measured):
 
 @pytest.mark.parametrize("integrator", SCHEMES)
 def test_the_registry_states_the_observed_orders(integrator):
-    """Of the scoreboard's ladder in the case that the orders of the registry are stated for."""
+    """Orders of the scoreboard's ladder in the constant-torque case against those in the registry."""
     case, scheme = CASES["constant-torque"], SCHEMES[integrator]
     rungs = ladder(case, integrator, reference_of(case), 4, 2**15)
     assert rungs.order(rungs.q) == pytest.approx(scheme.order_q, abs=0.15)
     omega = rungs.order(rungs.omega)
-    # free-rotor has omega of a free symmetric body exactly, and a torque along its axis does not disturb it
+    # omega of free-rotor is exact for a symmetric body with a torque along its axis
     assert omega == pytest.approx(scheme.order_omega, abs=0.15) or (integrator == "free-rotor" and math.isnan(omega))
 
 
 def test_the_ladder_finds_the_step_of_the_table():
+    """Against Table 2."""
     case = CASES["constant-torque"]
     assert set(SPANS) == set(CASES)
     for integrator in ("spiral", "omelyan"):

@@ -1,4 +1,4 @@
-"""A run, and the same run back: all velocities negated at the end, and as many steps again."""
+"""Forward, then backward with all velocities negated: reversible schemes return to the initial state."""
 
 import numpy as np
 import pytest
@@ -7,38 +7,40 @@ from scenes import scene, simulated
 from minidem.engine.rotation.registry import SCHEMES
 
 REVERSIBLE = ("newmark-body", "newmark-spatial", "no-squish", "free-rotor")
-NEARLY = ("svanberg", "constraint-force")  # would be if they iterated to the end
+NEARLY = ("svanberg", "constraint-force")  # would be reversible if their iterations converged
 USABLE = [name for name, row in SCHEMES.items() if row.torque_evaluations == 1]
 NAMES = ("position", "velocity", "orientation", "angular_velocity")
 
 
 def missed(dt, bodies, steps, **surroundings):
-    """Largest difference from the start after there and back, in m, m/s, rad/s and parts of a quaternion."""
-    there = simulated(scene(dt, bodies, **surroundings))
-    start = there.frame()
-    there.advance(steps)
-    end = there.frame()
-    assert np.abs(end.velocity - start.velocity).max(axis=1).min() > 0.1  # all have met something
-    assert there.elastic == 0
+    """Largest difference from the initial state after integrating forward and backward, in SI units and of quaternions."""
+    forward = simulated(scene(dt, bodies, **surroundings))
+    start = forward.frame()
+    forward.advance(steps)
+    end = forward.frame()
+    assert np.abs(end.velocity - start.velocity).max(axis=1).min() > 0.1  # all bodies have collided
+    assert forward.elastic == 0
     rows = zip(end.position, -end.velocity, end.orientation, -end.angular_velocity, strict=True)
-    turned = [
+    reversed_bodies = [
         dict(clump=body["clump"], **dict(zip(NAMES, row, strict=True))) for body, row in zip(bodies, rows, strict=True)
     ]
-    back = simulated(scene(dt, turned, **surroundings))
-    back.advance(steps)
-    home = back.frame()
-    signs = np.sign(np.sum(home.orientation * start.orientation, axis=1, keepdims=True))  # q and -q are the same
+    backward = simulated(scene(dt, reversed_bodies, **surroundings))
+    backward.advance(steps)
+    final = backward.frame()
+    signs = np.sign(np.sum(final.orientation * start.orientation, axis=1, keepdims=True))  # q and -q are the same
     return max(
-        np.abs(home.position - start.position).max(),
-        np.abs(home.velocity + start.velocity).max(),
-        np.abs(home.angular_velocity + start.angular_velocity).max(),
-        np.abs(signs * home.orientation - start.orientation).max(),
+        np.abs(final.position - start.position).max(),
+        np.abs(final.velocity + start.velocity).max(),
+        np.abs(final.angular_velocity + start.angular_velocity).max(),
+        np.abs(signs * final.orientation - start.orientation).max(),
     )
 
 
-def test_spheres_come_back():
-    """Leapfrog is reversible: off-centre collisions of spheres of two sizes, and on a wall, under gravity. Round-off (1e-16)
-    grows tenfold or so in each of the collisions."""
+def test_spheres_return():
+    """Against the initial state: off-centre collisions of spheres of two sizes, and with a wall, under gravity.
+
+    Leapfrog is reversible; round-off (1e-16) grows about tenfold in each collision.
+    """
     bodies = [
         dict(clump="ball", position=[0, 0, 0.0101], velocity=[1, 0.2, -1]),
         dict(clump="bead", position=[0.02, 0.004, 0.015], velocity=[-1, 0, -0.5]),
@@ -50,9 +52,12 @@ def test_spheres_come_back():
 
 
 @pytest.mark.parametrize("scheme", USABLE)
-def test_clumps_come_back_with_the_schemes_that_are_reversible(scheme):
-    """A rod and a hook. Round-off (1e-14 rad/s) adds up over 500 steps and grows in the collision; what is not reversible
-    misses by a thousand times the bound of what is."""
+def test_clumps_return_with_reversible_schemes(scheme):
+    """Against the initial state of a rod and a hook.
+
+    Round-off (1e-14 rad/s) accumulates over 500 steps and grows in the collision. Schemes that are not reversible miss the
+    initial state by more than a thousand times the bound for those that are.
+    """
     spins = [10, 30, -20], [0, 40, 10]
     turned = [0.5, 0.7, -0.1, 0.3]
     bodies = [

@@ -1,4 +1,4 @@
-"""The arithmetic of the targets that run studies, on records made by hand; and which cells they run."""
+"""Targets that run studies: their arithmetic on hand-made records, and the cells that they run."""
 
 import math
 
@@ -15,12 +15,13 @@ RAYLEIGH = 4e-6  # s
 
 
 def row(integrator="spiral", dt=4.85e-6, seed=0, drift=1e-4, **more):
-    """Of a run whose last deviation is the smaller one."""
+    """A row of a run whose last deviation is smaller than the mean one."""
     record = {"status": "ok", "reason": "", "dt": dt, "dt_rayleigh": dt / RAYLEIGH, "wall_s": 1.0, "host": "here"}
     return {INTEGRATOR: integrator, DT: dt, "seed": seed, **record, "drift_mean": 2 * drift, "drift_last": drift, **more}
 
 
 def failed(**more):
+    """A row of a failed run."""
     return {**row(**more), "status": "failed", "reason": "its process died", "drift_mean": None, "drift_last": None}
 
 
@@ -33,7 +34,7 @@ def test_the_deviation_is_the_smaller_of_mean_and_last_in_per_cent():
 
 
 def power_law(integrator, power, at_1_us, steps=(1e-6, 2e-6, 4.85e-6, 9e-6)):
-    """Runs of two seeds whose deviations are 1 -+ 0.5 times a power of dt, in per cent `at_1_us` at 1 us."""
+    """Rows of two seeds per step, with deviations of 0.5 and 1.5 times a power of dt that is `at_1_us` (%) at 1 us."""
     return [
         row(integrator, dt, seed, part * at_1_us / 100 * (dt / 1e-6) ** power)
         for dt in steps
@@ -71,8 +72,8 @@ def test_comparison_with_figure_7():
     assert not any("omelyan" in what for what in found)
 
 
-def test_figure_7_of_what_there_is():
-    """Also of one scheme, and of single runs."""
+def test_figure_7_of_incomplete_data():
+    """One scheme with one run per step is enough."""
     figure = spiral_fig7.drawn(spiral_fig7.points_of([row("omelyan", dt, 0, dt) for dt in (1e-6, 2e-6)]))
     labels = [text.get_text() for text in figure.legends[0].get_texts()]
     texts = [text.get_text().strip() for text in figure.axes[0].texts]
@@ -108,7 +109,7 @@ def test_repeats_are_the_cells_of_the_file_with_other_seeds():
 
 
 def test_ratios_of_times():
-    """By repeat, so that a slow moment of the machine does no harm; a repeat with a failure does not count."""
+    """Ratios are taken per repeat, so that a slow moment of the machine does not matter; failed repeats are left out."""
     rows = [
         row(name, seed=seed, wall_s=slow * seconds, drift=drift)
         for seed, slow in enumerate((1.0, 5.0, 1.0))
@@ -151,7 +152,7 @@ def test_quick_cells_of_the_rods():
     assert study.base.time.end == rods_fig2.QUICK_END
 
 
-# --- all ----------------------------------------------------------------------------------------------------
+# --- all targets ----------------------------------------------------------------------------------------------------
 
 
 def test_account_of_the_runs():

@@ -58,7 +58,7 @@ def test_target_with_a_study(minidem_command, directory, short):
     assert records.read_bytes().count(b"\n") == 3 and records.read_bytes() != before
 
 
-def test_a_study_that_was_another_is_refused(minidem_command, directory, short, monkeypatch):
+def test_records_of_a_different_study_are_refused(minidem_command, directory, short, monkeypatch):
     assert minidem_command(*QUICK).code == 0
     monkeypatch.setattr(rods_fig2, "QUICK_END", 0.25)
     outcome = minidem_command(*QUICK, "--resume")
@@ -81,7 +81,7 @@ def test_resume_after_a_signal(minidem_command, directory, number, code):
     finally:
         process.kill()
     assert process.returncode == code and stdout == ""
-    assert "of 3 runs are done; go on with --resume" in stderr and "Traceback" not in stderr
+    assert "of 3 runs are done; continue with --resume" in stderr and "Traceback" not in stderr
     kept = records.read_bytes()
     assert 1 <= kept.count(b"\n") < 3
     assert not (directory / "out" / "rods-fig2" / "comparison.txt").exists()
@@ -92,8 +92,8 @@ def test_resume_after_a_signal(minidem_command, directory, number, code):
     assert {path.name for path in (directory / "out" / "rods-fig2").iterdir()} == NAMES
 
 
-def test_figure_from_a_study_that_is_there(minidem_command, directory):
-    """With the records of both study files, as `minidem study` leaves them, nothing is left to run: one failed."""
+def test_figure_from_existing_records(minidem_command, directory):
+    """With complete records of both studies, as written by `minidem study`, nothing is run. One run of each failed."""
     folders = [directory / "out" / "spiral-fig7" / "study" / name for name in FILES]
     for folder in folders:
         study = study_of(folder.name)
@@ -121,8 +121,8 @@ def test_figure_from_a_study_that_is_there(minidem_command, directory):
 
 
 @pytest.mark.parametrize("target", ["spiral-cost", "rods-fig2"])
-def test_nothing_to_show(minidem_command, directory, target):
-    """All runs failed: told, no traceback, nothing drawn."""
+def test_all_runs_failed(minidem_command, directory, target):
+    """A message, no traceback, no figure."""
     folder = directory / "out" / target / "study" / target
     study = study_of(target)
     if target == "spiral-cost":
@@ -154,7 +154,7 @@ def test_parts_of_a_study_one_after_the_other(directory):
     first = rows()
     assert [row["status"] for row in first] == ["ok"] * 4
     lines = (directory / "studies" / "some" / "records.jsonl").read_text().splitlines()
-    assert [json.loads(line)["cell"] for line in lines] == [3, 2, 1, 0]  # of each part, the one with more steps first
+    assert [json.loads(line)["cell"] for line in lines] == [3, 2, 1, 0]  # in each part, the run with more steps first
     again = rows(overwrite=True)
     assert [row["drift_last"] for row in again] == [row["drift_last"] for row in first] and len(lines) == 4
     assert all(old["wall_s"] != new["wall_s"] for old, new in zip(first, again, strict=True))

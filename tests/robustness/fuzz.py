@@ -159,7 +159,7 @@ def scenario(rng, number, samples, directory):
         packed = BOX.replace("count = 4", "packing_fraction = 0.3")
         base = rng.choice([BOX, BOX, BOX, packed, *samples_of(samples / "scenarios")])
         path.write_bytes(damaged_text(rng, base))
-    from minidem.scenario.tables import load, parse
+    from minidem.scenario.reading import load, parse
 
     read = load(path)
     assert parse(read.to_toml(), "fuzz.toml") == read, "reads back different"
@@ -207,7 +207,8 @@ def clump(rng, number, samples, directory):
     numbers = [*NUMBERS, "", "x", "1,2", "1e", "--1", "٣", "1.0.0"]
     path.write_bytes(damaged_bytes(rng, text.encode()) if rng.random() < 0.3 else damaged_text(rng, text, numbers))
     from minidem.errors import InputError
-    from minidem.shapes.clump import make_clump, read_mesh_moments, read_spheres
+    from minidem.shapes.clump import make_clump
+    from minidem.shapes.sphere_files import read_mesh_moments, read_spheres
 
     if "mesh" in text:
         with contextlib.suppress(InputError):
@@ -231,7 +232,7 @@ def mesh(rng, number, samples, directory):
     else:
         data = damaged_text(rng, data.decode())
     path.write_bytes(data)
-    from minidem.shapes.mesh import read_mesh
+    from minidem.shapes.mesh_files import read_mesh
 
     read_mesh(path).moments()
 
@@ -266,12 +267,14 @@ def read_run(rng, directory, path, number):
             centres, radii, body = run.spheres(rng.randrange(frames))
             assert len(centres) == len(radii) == len(body)
     if number % 40 == 0:
-        from minidem.views.export.writing import FORMATS, export_run
+        from minidem.views.export.registry import FORMATS
+        from minidem.views.export.writing import export_run
 
         name = rng.choice(sorted(FORMATS))
         export_run(path.parent, directory / "out/x", name, what=rng.choice(("spheres", "bodies")))
     if number % 200 == 99:
-        from minidem.views.plots import runs_plot, write
+        from minidem.views.plots import write
+        from minidem.views.run_plots import runs_plot
 
         write(runs_plot([path.parent]), directory / "out" / "plot")
 
@@ -362,7 +365,7 @@ def manifest(rng, number, samples, directory):
     from minidem.files.names import claimed_directory
     from minidem.files.trajectory import Trajectory
     from minidem.views.export.writing import why_unfinished
-    from minidem.views.plots import read_run
+    from minidem.views.run_plots import read_run
 
     with Trajectory(run) as read:
         why_unfinished(run, read)
@@ -370,7 +373,7 @@ def manifest(rng, number, samples, directory):
     with contextlib.suppress(InputError):
         claimed_directory(run, True)
     if number % 50 == 0:
-        from minidem.views.report.page import run_report
+        from minidem.views.report.run_part import run_report
 
         run_report(run, directory / "out", still=False)
 
@@ -412,7 +415,7 @@ LOGS = ("trajectory.h5", "energy.csv")
 def go_on(rng, run):
     """By some steps, or to the end; what is printed of it."""
     from minidem import resume
-    from minidem.cli import run_table
+    from minidem.cli.runs import planned_steps, run_table
 
     pieces, made, notes = rng.choice((0, 1, 1, 3, 1000)), [], []
     result = resume(
@@ -425,7 +428,7 @@ def go_on(rng, run):
     with result.trajectory as read:
         assert len(read.observables["total"]) >= 0 and len(read) >= 0
     assert all(str(run) in note for note in notes), notes
-    run_table(result.summary)
+    run_table(result.summary, planned_steps(result.summary))
     json.dumps(result.summary, allow_nan=False)
 
 
@@ -471,7 +474,7 @@ def forge(rng, path, directory):
     import numpy as np
 
     from minidem.errors import InputError
-    from minidem.scenario.tables import parse
+    from minidem.scenario.reading import parse
 
     with h5py.File(path, "r+") as file:
         how = rng.randrange(4)
@@ -528,7 +531,7 @@ def make_samples(samples):
     import pyvista
 
     import minidem
-    from minidem.scenario.tables import parse
+    from minidem.scenario.reading import parse
 
     shutil.copytree(SCENARIOS, samples / "scenarios")
     rows = "x,y,z,r\n-0.03,0,0,0.02\n# middle\n0 0 0 0.02\n0.03;0;0;0.02\n"

@@ -16,7 +16,7 @@ from minidem.files.checkpoint import read_checkpoint, write_checkpoint
 from minidem.model.building import build_model
 from minidem.running.restart import UNITS
 from minidem.running.simulation import Simulation
-from minidem.scenario.tables import parse
+from minidem.scenario.reading import parse
 
 BALL = """\
 name = "ball"

@@ -23,9 +23,10 @@ from minidem.files.manifest import manifest_of, writer_of
 from minidem.files.trajectory import Trajectory
 from minidem.model.building import build_model
 from minidem.running.recorder import Recorder
-from minidem.scenario.tables import MAX_SPHERES, load, parse
-from minidem.shapes.clump import read_spheres
-from minidem.shapes.mesh import read_mesh
+from minidem.scenario.reading import load, parse
+from minidem.scenario.values import MAX_SPHERES
+from minidem.shapes.mesh_files import read_mesh
+from minidem.shapes.sphere_files import read_spheres
 
 PACKAGE = Path(minidem.__file__).parent
 
@@ -71,7 +72,7 @@ def test_sizes_for_people():
     [
         (
             "count = 1000000000",
-            "box.toml: place[0].count: 1000000001 bodies of 3e+09 spheres in all need about 1.01 TB of memory, ",
+            "box.toml: place[0].count: 1000000001 bodies with 3e+09 spheres need about 1.01 TB of memory, ",
         ),
         ("packing_fraction = 0.5", "box.toml: place[0].packing_fraction: "),
     ],

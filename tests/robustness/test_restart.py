@@ -357,11 +357,13 @@ def test_energy_log_after_a_damaged_trajectory_and_another_restart(stopped, tmp_
     assert (stopped / "energy.csv").read_bytes() == (tmp_path / "whole/energy.csv").read_bytes()
 
 
-def test_scenario_that_another_version_wrote_otherwise(stopped):
-    """With a key that has its default, as a version would write that did not know it."""
+@pytest.mark.parametrize("unknown", ["turn = 0.5\n", '[contact]\nlaw = "hertz"\n'])
+def test_scenario_that_another_version_wrote_otherwise(stopped, unknown):
+    """Without a key or a table that has its defaults, as a version would write that did not know it."""
     last = read_checkpoint(stopped / "checkpoint.h5")
-    resolved = last.origin["resolved.toml"].replace("turn = 0.5\n", "")
+    resolved = last.origin["resolved.toml"].replace(unknown, "")
     assert resolved != last.origin["resolved.toml"]
+    (stopped / "resolved.toml").write_text(resolved)
     write_checkpoint(stopped, replace(last, origin=last.origin | {"resolved.toml": resolved}), UNITS)
     assert resume(stopped).summary["status"] == "ok"
 

@@ -1,4 +1,4 @@
-"""`minidem rotor` and `minidem reproduce`: what is printed where, exit codes, files."""
+"""`minidem rotor` and `minidem reproduce`: output, exit codes, files."""
 
 import csv
 import json
@@ -29,14 +29,14 @@ def test_published_steps_give_the_published_error(minidem_command, integrator, d
 
 @pytest.mark.parametrize(("integrator", "x"), [("pcdm-improved", 0.293444), ("pcdm", 0.291581)])
 def test_table_of_the_forced_sphere(minidem_command, integrator, x):
-    """Seelen et al., Table 1: 0.293444; for PCDM they have 0.291578."""
+    """Against Seelen et al., Table 1: 0.293444, and 0.291578 for PCDM."""
     outcome = minidem_command("rotor", "forced-sphere", "--integrator", integrator, "--dt", "1e-4")
     assert f"axis x -> ({x:.6f}, 0.000000, {-np.sqrt(1 - x * x):.6f})" in outcome.stdout
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_every_case(minidem_command, case):
-    """The default step is a sensible one: the error is a number below 1."""
+    """The default step of a case is sensible: the error is finite and below 1."""
     result = minidem_command("rotor", case, "--integrator", "no-squish", "--json").json
     assert 0 < result["error"] < 1
     assert (result["energy_error_max"] is None) == (CASES[case].potential is None)
@@ -49,13 +49,13 @@ def test_list_of_cases(minidem_command):
 
 
 def test_unstable_motion(minidem_command):
-    """Euler's scheme with a step of a second squares omega in every step; JSON has no word for what comes out."""
+    """With a step of 1 s, Direct Euler squares omega in every step; numbers that are not finite are null in JSON."""
     arguments = ("rotor", "soft-wall", "--integrator", "direct-euler", "--dt", "1", "--end", "20")
     outcome = minidem_command(*arguments, "--json")
     assert outcome.code == 3 and outcome.json["error"] is None
     outcome = minidem_command(*arguments)
-    assert outcome.code == 3 and "unstable at this step" in outcome.stderr
-    earlier = minidem_command(*arguments[:-1], "11")  # q and omega are still numbers, the square of omega is not
+    assert outcome.code == 3 and "unstable at this time step" in outcome.stderr
+    earlier = minidem_command(*arguments[:-1], "11")  # q and omega are still finite, the square of omega is not
     assert earlier.code == 0 and "too large" in earlier.stdout
 
 
@@ -78,7 +78,7 @@ def test_unstable_motion(minidem_command):
         (("fast-top", "--plot", 300 * "a" + ".png"), ("--plot", "aaa")),
     ],
 )
-def test_bad_use_of_the_bench(minidem_command, directory, arguments, words):
+def test_bad_arguments_of_rotor(minidem_command, directory, arguments, words):
     outcome = minidem_command("rotor", *arguments)
     assert outcome.code == 2
     assert all(word in outcome.stderr + outcome.stdout for word in words), outcome.stderr
@@ -86,7 +86,7 @@ def test_bad_use_of_the_bench(minidem_command, directory, arguments, words):
     assert [path.name for path in directory.iterdir()] == ["box.toml"]
 
 
-def test_picture_of_a_bench_run(minidem_command, directory):
+def test_figure_of_a_bench_run(minidem_command, directory):
     plot = ("rotor", "soft-wall", "--end", "2", "--plot", "pictures/wall.png")
     assert minidem_command(*plot, "--quiet").stdout == ""
     picture = matplotlib.image.imread(directory / "pictures" / "wall.png")
@@ -97,7 +97,7 @@ def test_picture_of_a_bench_run(minidem_command, directory):
 
 
 def test_reproduced_table(minidem_command, directory):
-    """The files, the table on the terminal, and the same as JSON."""
+    """Files, the table on the terminal, and the same as JSON."""
     outcome = minidem_command("reproduce", "seelen-table1", "--quick")
     assert outcome.code == 0
     assert "published" in outcome.stdout and "ratio" in outcome.stdout and "written to" in outcome.stdout
@@ -132,7 +132,7 @@ def test_list_of_targets(minidem_command):
         (("spiral-fig2", "--out", 300 * "a"), ("--out", "aaa")),
     ],
 )
-def test_bad_use_of_reproduce(minidem_command, arguments, words):
+def test_bad_arguments_of_reproduce(minidem_command, arguments, words):
     outcome = minidem_command("reproduce", *arguments)
     assert outcome.code == 2 and outcome.stdout == ""
     assert all(word in outcome.stderr for word in words)

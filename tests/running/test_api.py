@@ -8,13 +8,13 @@ import warnings
 import numpy as np
 import pytest
 from brute_force import contacts as all_contacts
-from runs import CLUMPS, SCENE, assert_same, scene
+from brute_force import modulus_of
+from runs import CLUMPS, assert_same, crowd, scene
 
 import minidem
 from minidem import quaternions
 from minidem.engine.rotation.registry import SCHEMES
 from minidem.running import simulation as module
-from minidem.scenario.tables import parse
 
 SINGLE = [name for name, scheme in SCHEMES.items() if scheme.torque_evaluations == 1]
 STATE = ("positions", "orientations", "velocities", "angular_velocities")
@@ -37,13 +37,9 @@ def falling(tmp_path):
     return path
 
 
-def crowd():
+def two_blocks():
     """600 bodies, which the engine sorts in two blocks: 300 rods, then 300 balls."""
-    clumps = "\n".join(
-        f'clump.{name} = {{{text}, material = "soft"}}' for name, text in (CLUMPS["rods"] | CLUMPS["spheres"]).items()
-    )
-    place = ", ".join(f'{{clump = "{name}", count = 300, speed = 6, spin = 90}}' for name in ("rod", "ball"))
-    return parse(SCENE.format(end=4e-3, rotation="spiral", edge=0.33, clumps=clumps, place=place), "crowd")
+    return crowd(CLUMPS["rods"] | CLUMPS["spheres"], 300, 0.33, "crowd", steps=200)
 
 
 @pytest.fixture
@@ -110,7 +106,7 @@ def test_a_guard_stops_it(falling):
 @pytest.mark.parametrize("threads", [1, 2])
 def test_order_of_the_scenario_where_the_engine_sorts(often_sorted, threads):
     """The first half are rods, and each body moves on from where it was."""
-    scenario = crowd()
+    scenario = two_blocks()
     sim = minidem.Simulation(scenario, threads=threads)
     before = sim.positions
     assert not np.array_equal(sim.rank, np.arange(600))  # sorted
@@ -124,7 +120,7 @@ def test_order_of_the_scenario_where_the_engine_sorts(often_sorted, threads):
     assert np.array_equal(spheres.radii, last.radii) and np.array_equal(spheres.body, last.body)
 
 
-@pytest.mark.parametrize("scenario", [scene("rods"), crowd()], ids=["rods", "crowd"])
+@pytest.mark.parametrize("scenario", [scene("rods"), two_blocks()], ids=["rods", "crowd"])
 def test_contacts_are_those_of_brute_force(often_sorted, scenario):
     sim = minidem.Simulation(scenario)
     while not ((sim.contacts.wall >= 0).any() and (sim.contacts.second >= 0).any()):
@@ -158,12 +154,12 @@ def test_contacts_are_those_of_brute_force(often_sorted, scenario):
     heights = np.einsum("swc,cw->sw", spheres.centres[:, None] - walls.point.T, walls.normal)
     assert at_wall.sum() == np.count_nonzero(heights < spheres.radii[:, None])
     assert (touching.second[at_wall] == -1).all() and (touching.second_sphere[at_wall] == -1).all()
-    assert touching.force.size == all_contacts(sim.bodies, sim.model.shapes, sim.model.walls, sim.model.modulus)[0].size
+    assert touching.force.size == all_contacts(sim.bodies, sim.model.shapes, sim.model.walls, modulus_of(sim.model))[0].size
 
 
 def test_forces_of_the_contacts_accelerate_the_bodies(often_sorted):
     """Their sums are the forces of the engine, and their torques about the centres turn the bodies."""
-    sim = minidem.Simulation(crowd())
+    sim = minidem.Simulation(two_blocks())
     sim.advance(50)
     touching = sim.contacts
     push = touching.force[:, None] * touching.normal
@@ -413,6 +409,7 @@ def test_import_loads_little():
 def test_a_run_leaves_the_process_as_it_was(falling):
     script = f"""
 import os, signal, sys, warnings
+import h5py, numba, numpy, pydantic  # some have filters of their own
 before = dict(os.environ), list(warnings.filters), [signal.getsignal(k) for k in (2, 15)], sys.excepthook
 import minidem
 minidem.run({str(falling)!r})

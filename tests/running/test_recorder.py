@@ -15,7 +15,7 @@ import pytest
 import minidem
 from minidem.errors import InputError
 from minidem.model.building import build_model
-from minidem.scenario.tables import load, parse
+from minidem.scenario.reading import load, parse
 
 # Two kinds of bodies, collisions, gravity; 1000 steps.
 SCENARIO = """\

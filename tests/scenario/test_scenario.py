@@ -5,6 +5,7 @@ import json
 import math
 import subprocess
 import sys
+import tomllib
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from minidem.errors import InputError, ScenarioError
-from minidem.scenario import tables as scenario_module
-from minidem.scenario.tables import Material, hertz_contact_time, load, parse, rayleigh_time
+from minidem.scenario.reading import load, parse
+from minidem.scenario.tables import Material
 
 CHESS = """
 schema = 1
@@ -414,7 +415,7 @@ def test_an_integrator_with_several_torque_evaluations_is_refused(monkeypatch):
 
     monkeypatch.setitem(registry.SCHEMES, "four", SimpleNamespace(torque_evaluations=4))
     assert errors_of(replaced('"omelyan"', '"four"')) == [
-        'chess.toml: integrator.rotation: "four" needs 4 torque evaluations a step: only for `minidem rotor`'
+        'chess.toml: integrator.rotation: "four" needs 4 torque evaluations per step: only for `minidem rotor`'
     ]
 
 
@@ -591,45 +592,6 @@ def test_with_changes():
         s.with_changes({"time end": 1})
 
 
-# --- times --------------------------------------------------------------------------------------------------
-
-
-def test_rayleigh_time():
-    # Worked by hand: G = 60e9 / 2.5 = 24e9; pi 0.01 sqrt(3200 / 24e9) / (0.1631 0.25 + 0.8766) = 1.2505e-5 s
-    marble = Material(young=60e9, poisson=0.25, density=3200.0)
-    assert rayleigh_time(0.01, marble) == pytest.approx(math.pi * 0.01 * math.sqrt(3200 / 24e9) / 0.917375, rel=1e-14)
-    assert rayleigh_time(0.01, marble) == pytest.approx(1.2505e-5, rel=1e-4)
-
-
-def test_a_scenarios_rayleigh_time_is_the_smallest_of_the_clumps_in_use():
-    s = parse(replaced("dt = 1e-5", 'dt = "0.1 rayleigh"'), "chess.toml", overrides=["place=[]"])
-    rows = {"rod": s.clump["rod"].sphere_rows(), "pawn": np.array([[0, 0, 0, 1e-9]])}  # no pawn has a body
-    smallest = rayleigh_time(0.02, s.material["marble"])
-    assert s.rayleigh_time(rows) == smallest
-    assert s.dt_seconds(rows) == 0.1 * smallest
-    assert s.with_changes({"time.dt": 2e-6}).dt_seconds(rows) == 2e-6
-    both = parse(CHESS, "chess.toml")
-    rows["pawn"][0, 3] = 0.019
-    expected = min(smallest, rayleigh_time(0.019, both.material["steel"]))
-    assert both.rayleigh_time(rows) == expected
-
-
-def test_steps():
-    s = parse(CHESS, "chess.toml")
-    assert s.steps(1e-5) == 50_000
-    assert s.steps(0.3) == 2
-    assert s.steps(10.0) == 1
-    for dt in (1e-300, 0.0, math.inf, math.nan):
-        with pytest.raises(ScenarioError, match=r"^chess: time.dt: must allow the end to be reached"):
-            s.steps(dt)
-
-
-def test_hertz_contact_time():
-    # 2.87 (m*^2 / (R* E*^2 u))^(1/5) with m* = 2, R* = 4, E* = 0.5, u = 1/8: 2.87 32^(1/5) = 5.74 s
-    assert hertz_contact_time(2.0, 4.0, 0.5, 0.125) == pytest.approx(5.74, rel=1e-14)
-    assert hertz_contact_time(1.0, 1.0, 1.0, 0.0) == math.inf
-
-
 # --- writing ------------------------------------------------------------------------------------------------
 
 
@@ -743,7 +705,7 @@ def test_what_is_written_reads_back_equal(tables):
 
 # --- anything at all ----------------------------------------------------------------------------------------
 
-BASE = scenario_module.tomllib.loads(CHESS)
+BASE = tomllib.loads(CHESS)
 scalars = (
     st.none()
     | st.booleans()
@@ -831,7 +793,7 @@ def test_any_override_is_applied_or_refused(prefix, key, value):
 
 def test_the_module_needs_no_heavy_imports():
     code = (
-        "import sys; from minidem.scenario.tables import parse; parse(sys.argv[1]); "
+        "import sys; from minidem.scenario.reading import parse; parse(sys.argv[1]); "
         "heavy = {'numba', 'scipy', 'h5py', 'matplotlib', 'pyvista'} & set(sys.modules); assert not heavy"
     )
     done = subprocess.run([sys.executable, "-c", code, MINIMAL], capture_output=True, text=True)

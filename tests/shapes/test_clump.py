@@ -9,7 +9,9 @@ from numpy.polynomial import Polynomial
 from scipy.spatial.transform import Rotation
 
 from minidem.errors import InputError
-from minidem.shapes.clump import LARGEST_FILE, make_clump, read_spheres, union_moments
+from minidem.shapes.clump import make_clump
+from minidem.shapes.sphere_files import LARGEST_FILE, read_spheres
+from minidem.shapes.union import union_moments
 
 PI = np.pi
 

@@ -11,12 +11,15 @@ import pyvista
 
 from minidem.errors import InputError, ScenarioError
 from minidem.model.building import build_model
-from minidem.scenario.tables import parse
+from minidem.scenario.reading import parse
 from minidem.shapes import chess
 from minidem.shapes.builtin import BUILTINS, builtin_spheres
-from minidem.shapes.clump import make_clump, read_mesh_moments, read_spheres, union_moments
+from minidem.shapes.clump import make_clump
 from minidem.shapes.fitting import csv_text, fit_clump, gaps, principal_moments
-from minidem.shapes.mesh import FAULT_FINDERS, Mesh, from_polydata, read_mesh
+from minidem.shapes.mesh import FAULT_FINDERS, Mesh, from_polydata
+from minidem.shapes.mesh_files import read_mesh
+from minidem.shapes.sphere_files import read_mesh_moments, read_spheres
+from minidem.shapes.union import union_moments
 
 
 @pytest.mark.parametrize("name", BUILTINS)

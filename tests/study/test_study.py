@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 import minidem
 from minidem.errors import InputError, WriteError
+from minidem.model.times import rayleigh_time
 from minidem.running import simulation
-from minidem.scenario.tables import parse, rayleigh_time
+from minidem.scenario.reading import parse
 from minidem.study import cells as study_cells
 from minidem.study.cells import Job, bundles_of, load_kernels, run_cell
 from minidem.study.conduct import estimate, part_of, summary_of, work_of

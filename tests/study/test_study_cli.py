@@ -122,7 +122,7 @@ def test_table_has_what_single_runs_give(home):
 
 def test_on_a_local_dask_cluster(home):
     done = study(home, "some.toml", "--out", "dask", "--dask", "local", "--processes", 2)
-    assert (done.code, done.stdout, done.stderr) == (0, f"runs          {CELLS}: {CELLS} done\nwritten to    dask\n", "")
+    assert (done.code, done.stdout, done.stderr) == (0, f"{CELLS} of {CELLS} runs done\nwritten to    dask\n", "")
     assert same_table(home, "dask") and each_done_once(home / "dask")
 
 
@@ -183,7 +183,7 @@ def test_interrupted_again_and_again(home):
         assert {record["status"] for record in known} == {"ok"}
         if code > 0:
             assert done.json["status"] == "interrupted" and done.json["done"] == len(known)
-            assert done.stderr == f"killed: {len(known)} of {CELLS} runs are done; go on with --resume\n"
+            assert done.stderr == f"killed: {len(known)} of {CELLS} runs done; continue with --resume\n"
 
     with open(out / "records.jsonl", "a") as file:  # as if the last one had been killed while it wrote
         file.write('{"cell": 23, "sta')
@@ -223,7 +223,7 @@ def test_ctrl_c_while_workers_start(home):
         time.sleep(0.3)  # they import
         os.killpg(process.pid, signal.SIGINT)
         done = ended(process)
-    assert (done.code, done.stderr) == (130, f"early: 0 of {CELLS} runs are done; go on with --resume\n")
+    assert (done.code, done.stderr) == (130, f"early: 0 of {CELLS} runs done; continue with --resume\n")
 
 
 def test_killed_worker_is_replaced(home):
@@ -291,9 +291,9 @@ def test_two_at_once(home):
 def test_a_step_that_blows_up(home):
     (home / "blow.toml").write_text('scenario = "rods.toml"\nset.time.end = 0.05\naxes.dt = [2e-5, 1e-2, 4e-5]\n')
     done = study(home, "blow.toml", "--out", "blow", "--processes", 2)
-    assert done.code == 1 and done.stdout == "runs          3: 2 done, 1 failed\nwritten to    blow\n"
-    tell = "minidem study blow.toml --out blow --list tells why; --retry-failed tries again"
-    assert done.stderr == f"blow: 1 runs failed, 0 are missing; {tell}\n"
+    assert done.code == 1 and done.stdout == "2 of 3 runs done, 1 failed\nwritten to    blow\n"
+    remedy = "minidem study blow.toml --out blow --list shows the reasons; --retry-failed repeats failed runs"
+    assert done.stderr == f"blow: 1 runs failed, 0 are missing; {remedy}\n"
 
     first, second, third = study(home, "blow.toml", "--out", "blow", "--list").stdout.splitlines()
     assert (first, third) == ("     0  ok       time.dt=2e-05", "     2  ok       time.dt=4e-05")
@@ -416,11 +416,11 @@ def test_dry_run(minidem_command, directory):
     (directory / "dry.toml").write_text('scenario = "box.toml"\naxes.dt = [2e-5, 4e-5]\naxes.seed = [1, 2]\n')
     done = minidem_command("study", "dry.toml", "--dry-run", "--processes", 2)
     header, *rows, total = done.stdout.splitlines()
-    assert done.code == 0 and header.split() == ["s", "steps", "us", "a", "step", "cell"]
+    assert done.code == 0 and header.split() == ["s", "steps", "us", "per", "step", "cell"]
     assert sorted(row.split(maxsplit=3)[3] for row in rows) == [
         f"time.dt={dt} seed={k}" for dt in (2e-5, 4e-5) for k in (1, 2)
     ]
-    assert total.startswith("4 cells, ") and total.endswith(" s on 2 processes")
+    assert total.startswith("4 runs, ") and total.endswith(" s with 2 processes")
     report = minidem_command("study", "dry.toml", "--dry-run", "--json", "--only", "dt=4e-5").json
     assert [(row["cell"], row["steps"]) for row in report["cells"]] == [(2, 100), (3, 100)]
     assert not (directory / "output").exists()

@@ -1,4 +1,4 @@
-"""Exported runs, read back by programs that know nothing of minidem: VTK, ASE, gsd, and plain text."""
+"""Exported runs, read back with VTK, ASE, gsd and as plain text."""
 
 import csv
 import json
@@ -18,8 +18,9 @@ from scipy.spatial.transform import Rotation
 import minidem
 from minidem import Trajectory
 from minidem.errors import InputError
-from minidem.scenario.tables import parse
-from minidem.views.export.writing import FORMATS, export_run
+from minidem.scenario.reading import parse
+from minidem.views.export.registry import FORMATS
+from minidem.views.export.writing import export_run
 
 RODS = """\
 name = "rods"
@@ -70,11 +71,11 @@ class Read:
 
 
 def read_vtkhdf(path):
-    reader = pyvista.get_reader(path).reader  # pyvista knows the format, but not its times
+    reader = pyvista.get_reader(path).reader  # pyvista does not read the times of this format
     reader.UpdateInformation()
     times = reader.GetOutputInformation(0).Get(vtk.vtkStreamingDemandDrivenPipeline.TIME_STEPS())
     frames = {}
-    for time in [*times[1:], times[0]]:  # not in their order: nothing may depend on what was read before
+    for time in [*times[1:], times[0]]:  # not in order: the result must not depend on what was read before
         reader.UpdateTimeStep(time)
         frames[time] = read_mesh(time, pyvista.wrap(reader.GetOutputDataObject(0)))
     return [frames[time] for time in times]
@@ -141,7 +142,7 @@ SUFFIXES = {"vtkhdf": ".vtkhdf", "vtp": ".pvd", "xyz": ".xyz", "csv": ".csv", "g
 
 
 def exported(run, tmp_path, format, **options):
-    """What another program reads from the export."""
+    """The export as another program reads it."""
     path = tmp_path / f"out{SUFFIXES[format]}"
     report = export_run(run, path, **options)
     assert (report["format"], report["file"]) == (format, str(path))
@@ -151,7 +152,7 @@ def exported(run, tmp_path, format, **options):
 
 
 def expected(run, frame, bodies=None):
-    """The spheres of some bodies, one by one, from a plain look into the file; rotations are scipy's."""
+    """The spheres of some bodies, computed one by one from the HDF5 file with rotations of scipy."""
     rows = {name: [] for name in ("sphere", "body", "species", "radius", "body_mass", "position", *VECTORS, *SCALARS)}
     sphere = 0
     with h5py.File(run / "trajectory.h5", "r") as file:
@@ -182,7 +183,7 @@ def expected(run, frame, bodies=None):
 @pytest.mark.parametrize("format", FORMATS)
 def test_every_format_holds_the_run(rods, tmp_path, format):
     frames = exported(rods, tmp_path, format)
-    single = format == "gsd"  # whose numbers have 32 bits
+    single = format == "gsd"  # has 32-bit numbers
     with Trajectory(rods) as trajectory:
         assert [frame.time for frame in frames] == trajectory.time.tolist() and len(frames) == 5
         names = [clump.name for clump in trajectory.clumps]
@@ -190,7 +191,7 @@ def test_every_format_holds_the_run(rods, tmp_path, format):
             known = expected(rods, number)
             centres, radii, body = trajectory.spheres(number)
             if single:
-                assert read.position == pytest.approx(centres, abs=0.6 * 2**-24)  # of half the box: 0.3
+                assert read.position == pytest.approx(centres, abs=0.6 * 2**-24)  # half the box is 0.3 m
             else:
                 assert np.array_equal(read.position, centres)
                 assert np.array_equal(read.columns["radius"], radii)
@@ -212,7 +213,7 @@ def test_every_format_holds_the_run(rods, tmp_path, format):
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_bodies(rods, tmp_path, format):
-    """Points that are the centres of mass, with balls of the same volume."""
+    """Points at the centres of mass, with the radius of a sphere of the same volume."""
     frames = exported(rods, tmp_path, format, what="bodies")
     with Trajectory(rods) as trajectory:
         radius = [(clump.volume * 3 / 4 / np.pi) ** (1 / 3) for clump in trajectory.clumps]
@@ -228,7 +229,7 @@ def test_bodies(rods, tmp_path, format):
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_choice(rods, tmp_path, format):
-    """Of frames, bodies and species together."""
+    """Frames, bodies and species are chosen together."""
     frames = exported(rods, tmp_path, format, frames="-1,0:3:2,0", bodies="1:,0", species=["pair of, ä", "pair of, ä"])
     with Trajectory(rods) as trajectory:
         assert [frame.time for frame in frames] == trajectory.time[[0, 2, 4]].tolist()
@@ -243,7 +244,7 @@ def test_choice(rods, tmp_path, format):
 
 @pytest.mark.parametrize("format", ["vtkhdf", "gsd"])
 def test_velocities_are_those_of_the_spheres(spinning, tmp_path, format):
-    """Against differences of positions, in a run without contacts."""
+    """Compared with differences of positions, in a run without contacts."""
     frames = exported(spinning, tmp_path, format)
     position = np.array([frame.position for frame in frames])
     velocity = np.array([frame.columns["velocity"] for frame in frames])
@@ -256,7 +257,7 @@ def test_velocities_are_those_of_the_spheres(spinning, tmp_path, format):
 
 
 def test_kinetic_energies_add_up(rods, tmp_path):
-    """To the energy log's, which is the engine's."""
+    """Their sum is that of the energy log, which the engine computes."""
     frames = exported(rods, tmp_path, "csv", what="bodies")
     with Trajectory(rods) as trajectory:
         log, steps = trajectory.observables, trajectory.step
@@ -267,7 +268,7 @@ def test_kinetic_energies_add_up(rods, tmp_path):
         assert frames[k].columns["kinetic_energy"].sum() == pytest.approx(total, rel=1e-12)
 
 
-# --- what is special about each ------------------------------------------------------------------------------
+# --- single formats ------------------------------------------------------------------------------------------
 
 
 def test_vtkhdf_stores_once_what_stays(rods, tmp_path):
@@ -293,7 +294,7 @@ def test_box_in_vtk(rods, spinning, tmp_path, suffix):
 
 
 def test_pvd_lists_its_files(rods, tmp_path):
-    report = export_run(rods, tmp_path / "a & b.vtp", frames="1:")  # the name of a series may be given either way
+    report = export_run(rods, tmp_path / "a & b.vtp", frames="1:")  # either suffix names a series
     assert report["file"] == str(tmp_path / "a & b.pvd") and report["files"] == 5
     sets = ElementTree.parse(tmp_path / "a & b.pvd").findall("Collection/DataSet")
     assert [entry.get("file") for entry in sets] == [f"a & b_frames/a & b_000{k}.vtp" for k in (1, 2, 3, 4)]
@@ -356,7 +357,7 @@ def test_csv_columns(rods, tmp_path):
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_run_that_blew_up(spinning, tmp_path, format):
-    """Numbers that are none are written as such."""
+    """NaN and infinity are written as such."""
     run = shutil.copytree(spinning, tmp_path / "run")
     with h5py.File(run / "trajectory.h5", "r+") as file:
         for name in ("position", "velocity", "orientation", "angular_velocity"):
@@ -364,14 +365,14 @@ def test_run_that_blew_up(spinning, tmp_path, format):
     frames = exported(run, tmp_path, format, frames="199:")
     assert np.isfinite(frames[0].position).all() and np.isnan(frames[1].position).all()
     assert np.isnan(frames[1].columns["kinetic_energy"]).all()
-    if format == "gsd":  # whose box is that of the numbers there are
+    if format == "gsd":  # its box holds the finite positions
         with gsd.hoomd.open(str(tmp_path / "out.gsd"), "r") as file, Trajectory(run) as trajectory:
             centres, radii, _ = trajectory.spheres(199)
             size = (centres + radii[:, None]).max(axis=0) - (centres - radii[:, None]).min(axis=0)
             assert file[1].configuration.box[:3] == pytest.approx(size, rel=1e-6)
 
 
-# --- what is refused -----------------------------------------------------------------------------------------
+# --- bad input -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -405,7 +406,7 @@ def test_format_must_be_told(rods, tmp_path):
     for out in (None, tmp_path / "out", tmp_path / "out.vtu"):
         with pytest.raises(InputError, match="--format: give one of vtkhdf, vtp, xyz, csv, gsd, or --out"):
             export_run(rods, out)
-    export_run(rods, tmp_path / "out.vtu", format="csv")  # as one likes
+    export_run(rods, tmp_path / "out.vtu", format="csv")  # an unknown suffix is allowed with --format
     assert (tmp_path / "out.vtu").read_text().startswith("frame,time")
 
 

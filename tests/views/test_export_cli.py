@@ -1,4 +1,4 @@
-"""`minidem export`: what is printed where, exit codes, runs that are not whole, files that are there already."""
+"""`minidem export`: output, exit codes, unfinished runs, existing files."""
 
 import json
 import resource
@@ -16,7 +16,7 @@ from command import BOX, PATIENCE, in_a_shell
 import minidem
 from minidem import Trajectory
 from minidem.errors import InputError
-from minidem.scenario.tables import parse
+from minidem.scenario.reading import parse
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +28,7 @@ def finished(tmp_path_factory):
 
 @pytest.fixture
 def run(finished, directory):
-    """A run of one's own, five frames of five rods, in the working directory."""
+    """A copy of a run, five frames of five rods, in the working directory."""
     return shutil.copytree(finished, directory / "rods")
 
 
@@ -44,7 +44,7 @@ def rows_of(path):
     return [line.split(",") for line in path.read_text().splitlines()]
 
 
-# --- what is written, and said -------------------------------------------------------------------------------
+# --- files and output ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -56,11 +56,11 @@ def test_file_goes_to_the_run(minidem_command, run, format, file):
     assert (outcome.code, outcome.stderr) == (0, "")
     assert (run / file).stat().st_size > 400
     assert f"written to    rods/{file}" in outcome.stdout
-    assert "5, from 0 to 0.004 s" in outcome.stdout and "15: the spheres" in outcome.stdout
+    assert "5, from 0 to 0.004 s" in outcome.stdout and "15 spheres" in outcome.stdout
     assert ("(0.25, 0.2, 0.15) m, the middle of the box" in outcome.stdout) == (format == "gsd")
     refused(minidem_command("export", "rods", "--format", format), file, "exists already", "--overwrite")
     assert minidem_command("export", "rods", "--format", format, "--overwrite").code == 0
-    assert not list(run.glob(".*"))  # nothing half done is left
+    assert not list(run.glob(".*"))  # no incomplete file is left
 
 
 def test_old_file_is_kept(minidem_command, directory, run):
@@ -93,7 +93,7 @@ def test_json_and_quiet(minidem_command, directory, run):
 
 
 def test_full_precision(minidem_command, directory, run):
-    """Texts read back as the very numbers."""
+    """Numbers read back from text are exactly those of the run."""
     for file in ("all.csv", "all.xyz"):
         assert minidem_command("export", "rods", "--out", file).code == 0
     with Trajectory(run) as trajectory:
@@ -107,11 +107,11 @@ def test_full_precision(minidem_command, directory, run):
         assert [[float(text) for text in row] for row in rows] == centres.tolist()
 
 
-# --- runs that are not whole ---------------------------------------------------------------------------------
+# --- unfinished runs -----------------------------------------------------------------------------------------
 
 
 def test_run_that_goes_on_and_is_killed(minidem_command, directory):
-    """Both are exported as far as they go, and it is said."""
+    """Both are exported up to their last frame, with a note."""
     (directory / "box.toml").write_text(BOX.replace("end = 0.004", "end = 400").replace("frames = 5", "frames = 10001"))
     arguments = [
         sys.executable,
@@ -159,14 +159,14 @@ def test_no_frames(minidem_command, directory, run):
     with h5py.File(run / "trajectory.h5", "r+") as file:
         for name in ("position/step", "position/time", "position/value", "velocity/value"):
             file[f"particles/bodies/{name}"].resize(0, axis=0)
-    refused(minidem_command("export", "rods", "--out", "out.csv"), "rods: has no frames; ", "run it anew")
+    refused(minidem_command("export", "rods", "--out", "out.csv"), "rods: has no frames; ", "run it again")
     manifest = json.loads((run / "manifest.json").read_text())
     (run / "manifest.json").write_text(json.dumps(manifest | {"status": "running", "pid": 2**22 + 1}))
     refused(minidem_command("export", "rods", "--out", "out.csv"), "rods: has no frames, as it was killed before its end")
     assert not (directory / "out.csv").exists()
 
 
-# --- what is refused -----------------------------------------------------------------------------------------
+# --- bad input -----------------------------------------------------------------------------------------------
 
 
 def test_no_run(minidem_command, directory, run):
@@ -191,7 +191,7 @@ def test_no_run(minidem_command, directory, run):
         (["--out", "out.csv", "--what", "sphere"], ["did you mean spheres?"]),
         ([], ["--format: give one of vtkhdf, vtp, xyz, csv, gsd"]),
         (["--out", "rods", "--format", "csv"], ["--out rods: is a directory"]),
-        (["--out", "box.toml/out.csv"], ["--out box.toml/out.csv: box.toml is no directory"]),
+        (["--out", "box.toml/out.csv"], ["--out box.toml/out.csv: box.toml is not a directory"]),
         (["--out", "box.toml/there/out.pvd"], ["cannot be written: Not a directory"]),
         (["--out", "x" * 300 + ".csv"], ["cannot be written: File name too long"]),
         (["--out", "rods/energy.csv", "--overwrite"], ["a file of the run itself"]),
@@ -212,7 +212,7 @@ def test_gsd_may_be_missing(minidem_command, directory, run, monkeypatch):
 
 @pytest.mark.parametrize("suffix", [".csv", ".xyz", ".vtkhdf", ".gsd", ".pvd"])
 def test_disk_full(directory, run, suffix):
-    """The old file stays, and no half file; exit code 1."""
+    """The old file stays, no incomplete file is left, and the exit code is 1."""
 
     def limit_file_size():
         resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))

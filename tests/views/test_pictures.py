@@ -1,4 +1,4 @@
-"""Pictures and films that are really drawn, and looked at, pixel by pixel. Without the libraries of .ci/run they fail."""
+"""Pictures and films, checked pixel by pixel. They fail without the libraries of .ci/run."""
 
 import os
 import resource
@@ -18,9 +18,16 @@ from PIL import Image
 
 import minidem
 from minidem.errors import InputError
-from minidem.scenario.tables import parse
+from minidem.scenario.reading import parse
 from minidem.views import movie
-from minidem.views import scene as render
+from minidem.views import viewer as window
+from minidem.views.camera import aim, light
+from minidem.views.colours import IVORY, ORANGE, WALNUT, rgb
+from minidem.views.pictures import picture
+from minidem.views.plotter import choose_window, new_plotter
+from minidem.views.scene import Scene
+from minidem.views.space import shown_space
+from minidem.views.viewer import Viewer, state_of
 
 PAWNS = """\
 schema = 1
@@ -51,9 +58,9 @@ SMALL = ["--size", "320x240"]
 
 @pytest.fixture(scope="module", autouse=True)
 def something_can_be_drawn():
-    """By VTK alone, in a process of its own, for it may crash."""
+    """Draw with VTK alone, in a process of its own because it may crash."""
     try:
-        render.choose_window(interactive=False)
+        choose_window(interactive=False)
     except InputError as error:
         pytest.fail(str(error))
     draw = "import pyvista as p; q = p.Plotter(off_screen=True); q.add_mesh(p.Sphere()); assert q.screenshot().std() > 1"
@@ -63,7 +70,7 @@ def something_can_be_drawn():
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
-    """Directories of two pawns, and of a ball that flies across its box."""
+    """Directory with the runs of two pawns, and of a ball that flies across its box."""
     directory = tmp_path_factory.mktemp("runs")
     for text in (PAWNS, BALL):
         scenario = parse(text)
@@ -72,10 +79,10 @@ def runs(tmp_path_factory):
 
 
 def drawn(runs, name, frame=0, **options):
-    """(height, width, 3) as it would be in a file."""
+    """The picture of a frame, shape (height, width, 3)."""
     file = runs / "drawn.png"
     with minidem.Trajectory(runs / name) as trajectory:
-        render.picture(trajectory, frame, file, size=SIZE, **options)
+        picture(trajectory, frame, file, size=SIZE, **options)
     return pixels_of(file)
 
 
@@ -85,8 +92,8 @@ def pixels_of(file):
 
 
 def near(image, colour):
-    """Where an image has a hue, lit or in the shade: which pixels are that colour times some number."""
-    wanted = render.rgb(colour).astype(float)
+    """Which pixels have the hue of a colour, whatever their brightness."""
+    wanted = rgb(colour).astype(float)
     brightness = image.sum(axis=2) / wanted.sum()
     off = np.abs(image - brightness[:, :, None] * wanted).max(axis=2)
     return (off < 0.06 * image.max(axis=2) + 2) & (np.ptp(image, axis=2) > 0.15 * image.max(axis=2))
@@ -99,11 +106,11 @@ def test_pawns_are_ivory_and_walnut_in_a_box(runs):
     image = drawn(runs, "pawns")
     assert image.shape == (240, 320, 3)
     assert (image[0, 0] == 255).all()  # the background
-    ivory, walnut = near(image, render.IVORY), near(image, render.WALNUT)
+    ivory, walnut = near(image, IVORY), near(image, WALNUT)
     for piece, side in ((ivory, -1), (walnut, 1)):
         rows, columns = np.nonzero(piece)
         assert 300 < len(rows) < 10_000
-        assert np.ptp(rows) > 40  # it stands, and is a third of the box high
+        assert np.ptp(rows) > 40  # it stands upright, a third of the height of the box
         assert side * (columns.mean() - 160) > 10
     assert image[walnut].mean() < image[ivory].mean() - 50
     rows, columns = np.nonzero((image < 120).all(axis=2) & (np.ptp(image, axis=2) < 12))  # grey: the edges of the box
@@ -116,21 +123,21 @@ def test_spheres_and_colours_look_different(runs):
     spheres = drawn(runs, "pawns", spheres=True)
     difference = np.abs(plain - spheres).max(axis=2) > 20
     assert 50 < difference.sum() < 10_000  # the same pieces at the same place, but bumpy
-    assert near(spheres, render.WALNUT).sum() > 300
+    assert near(spheres, WALNUT).sum() > 300
     speed = drawn(runs, "pawns", colour_by="speed")
-    assert near(speed, render.WALNUT).sum() < 50
+    assert near(speed, WALNUT).sum() < 50
     assert (np.abs(plain[:, -60:] - speed[:, -60:]).max(axis=2) > 60).sum() > 100  # the scale, on the right
 
 
 def test_the_ball_is_where_it_should_be(runs):
-    """The centre of its pixels against its position, projected by hand; along its whole way."""
-    plotter = render.new_plotter(SIZE, off_screen=True)
+    """The centre of its pixels is its projected position, in several frames."""
+    plotter = new_plotter(SIZE, off_screen=True)
     with minidem.Trajectory(runs / "ball") as trajectory:
-        scene = render.Scene(plotter, trajectory)
+        space = shown_space(trajectory, [trajectory.frame(0)])
+        scene = Scene(plotter, trajectory, space)
         scene.use("species", [trajectory.frame(0)])
-        low, high = render.extent(trajectory, [trajectory.frame(0)])
-        render.light(plotter, low, high)
-        render.aim(plotter, render.corners(low, high))
+        light(plotter, space.size)
+        aim(plotter, space.corners)
         found, expected = [], []
         for k in (0, 4, 8, 10):
             scene.show(trajectory.frame(k))
@@ -154,18 +161,18 @@ def test_scenario_is_seen_before_it_runs(minidem_command, directory):
     outcome = minidem_command("view", "box.toml", "--screenshot", "a.png", *SMALL)
     assert outcome == Outcome(0, "", "")
     image = pixels_of(directory / "a.png")
-    assert near(image, render.COLOURS[0]).sum() > 300
+    assert near(image, ORANGE).sum() > 300
     assert not (directory / "output").exists()
 
 
 def test_no_noise_without_a_display(runs):
-    """No word of X servers, and no warnings."""
+    """No message about X servers, and no warnings."""
     environment = {name: value for name, value in os.environ.items() if name not in ("DISPLAY", "WAYLAND_DISPLAY")}
     arguments = ["view", "pawns", "--time", "0.01", "--colour", "spin", "--screenshot", "quiet.png", *SMALL]
     assert in_a_shell(runs, *arguments, env=environment) == Outcome(0, "", "")
     assert pixels_of(runs / "quiet.png").shape == (240, 320, 3)
     outcome = in_a_shell(runs, "view", "pawns", env=environment)
-    assert outcome.code == 2 and "there is no display" in outcome.stderr and "--screenshot" in outcome.stderr
+    assert outcome.code == 2 and "no display available" in outcome.stderr and "--screenshot" in outcome.stderr
 
 
 def test_pictures_that_cannot_be(minidem_command, directory, runs):
@@ -205,7 +212,7 @@ def test_too_few_frames(minidem_command, directory, runs, frames):
     assert frames or "no frames yet" in outcome.stderr
 
 
-def test_a_killed_run_is_shown_as_far_as_it_goes(directory):
+def test_a_killed_run_is_shown_up_to_its_last_frame(directory):
     changes = ["--set", "time.end=400", "--set", "output.frames=10001"]
     run = subprocess.Popen([sys.executable, "-m", "minidem.cli", "run", "box.toml", "--out", "run", "--quiet", *changes])
     until = time.monotonic() + PATIENCE
@@ -223,7 +230,7 @@ def test_a_killed_run_is_shown_as_far_as_it_goes(directory):
         run.kill()
         run.wait()
     assert in_a_shell(directory, "view", "run", "--frame", "-1", "--screenshot", "a.png", *SMALL) == Outcome(0, "", "")
-    assert near(pixels_of(directory / "a.png"), render.COLOURS[0]).sum() > 300
+    assert near(pixels_of(directory / "a.png"), ORANGE).sum() > 300
     outcome = in_a_shell(directory, "movie", "run", "--out", "a.gif", "--frames", ":3", "--json", *SMALL)
     assert outcome.json["pictures"] == 3 and outcome.stderr == ""
 
@@ -233,12 +240,11 @@ def test_a_killed_run_is_shown_as_far_as_it_goes(directory):
 
 @pytest.fixture
 def viewer(runs, monkeypatch):
-    """Of the pawns, drawn in memory; what it says is collected in `said`."""
-    plotter_of = render.new_plotter
-    monkeypatch.setattr(render, "new_plotter", lambda size, off_screen: plotter_of(SIZE, off_screen=True))
+    """The window of the pawns, drawn in memory; its messages are collected in `said`."""
+    monkeypatch.setattr(window, "new_plotter", lambda size, off_screen: new_plotter(SIZE, off_screen=True))
     said = []
     with minidem.Trajectory(runs / "pawns") as trajectory:
-        viewer = render.Viewer(trajectory, 1, "species", False, said.append)
+        viewer = Viewer(trajectory, 1, "species", False, said.append)
         viewer.said = said
         yield viewer
         viewer.plotter.close()
@@ -256,12 +262,12 @@ def press(viewer, key):
 
 def test_slider_and_keys(viewer):
     before = image_of(viewer)
-    white = np.nonzero(near(before, render.IVORY))[1].mean()
+    white = np.nonzero(near(before, IVORY))[1].mean()
     slider = viewer.slider.GetRepresentation()
     slider.SetValue(4.0)
     viewer.slider.InvokeEvent("InteractionEvent")  # while it is dragged
     assert viewer.frame == 4
-    assert np.nonzero(near(image_of(viewer), render.IVORY))[1].mean() > white + 5  # 3 cm to the right
+    assert np.nonzero(near(image_of(viewer), IVORY))[1].mean() > white + 5  # 3 cm to the right
     viewer.tick()
     assert viewer.frame == 4  # it does not play yet
     press(viewer, "space")
@@ -287,12 +293,12 @@ def test_next_colour(viewer):
     assert np.abs(image_of(viewer) - seen[0]).max() < 20
 
 
-def test_click_tells_the_state_of_a_body(viewer):
+def test_click_prints_the_state_of_a_body(viewer):
     for body in (0, 1):
         x, y, _, w = projection(viewer.plotter) @ [*viewer.trajectory.frame(1).position[body], 1.0]
         picker = viewer.plotter.iren.picker
         picker.Pick((x / w + 1) / 2 * 320, (y / w + 1) / 2 * 240, 0, viewer.plotter.renderer)
-        assert viewer.said[-1] == render.state_of(viewer.trajectory, 1, body)
+        assert viewer.said[-1] == state_of(viewer.trajectory, 1, body)
     viewer.picked(None, SimpleNamespace(GetActor=lambda: None, GetPointId=lambda: -1))  # beside all bodies
     assert len(viewer.said) == 2
 
@@ -301,7 +307,7 @@ def test_click_tells_the_state_of_a_body(viewer):
 
 
 def images_of(film):
-    """What ffmpeg finds in a film, and its images."""
+    """Properties of a film according to ffmpeg, and its images."""
     import imageio_ffmpeg
 
     reader = imageio_ffmpeg.read_frames(str(film))
@@ -311,7 +317,7 @@ def images_of(film):
 
 
 def test_film_in_slow_motion(runs, directory):
-    """20 ms in 0.8 s: between the five frames of the run, the pawn moves on steadily."""
+    """20 ms in 0.8 s: the pawn moves steadily, also between the five frames of the run."""
     outcome = in_a_shell(directory, "movie", runs / "pawns", "--out", "a.mp4", "--slow", 40, "--fps", 15, "--json", *SMALL)
     assert outcome.code == 0 and outcome.stderr == ""
     report = {"file": "a.mp4", "pictures": 13, "fps": 15, "seconds": 13 / 15, "size": [320, 240]}
@@ -321,7 +327,7 @@ def test_film_in_slow_motion(runs, directory):
     assert (about["codec"], about["size"], about["fps"]) == ("h264", (320, 240), 15.0)
     assert about["pix_fmt"].startswith("yuv420p")
     assert len(images) == 13
-    steps = np.diff([np.nonzero(near(image, render.IVORY) & (image.min(axis=2) < 235))[1].mean() for image in images])
+    steps = np.diff([np.nonzero(near(image, IVORY) & (image.min(axis=2) < 235))[1].mean() for image in images])
     assert (steps > 0).all() and steps.max() < 3 * steps.mean()
 
 
@@ -378,7 +384,7 @@ def test_stopped_film_leaves_nothing(runs, directory, suffix, number):
     assert list(directory.glob(".a.*"))
     process.send_signal(number)
     stdout, stderr = process.communicate(timeout=PATIENCE)
-    assert (process.returncode, stdout, stderr) == (128 + number, "", f"a{suffix}: stopped; nothing is written\n")
+    assert (process.returncode, stdout, stderr) == (128 + number, "", f"a{suffix}: stopped; nothing was written\n")
     assert os.listdir(directory) == ["box.toml"]
 
 
@@ -394,7 +400,7 @@ def test_film_on_a_full_disk(runs, directory):
 
 
 def test_film_where_one_may_not_write():
-    """As nobody, where the tests are run by root, who may write everywhere."""
+    """Tried as user nobody if the tests run as root, who may write everywhere."""
     options = movie.Options(30, (320, 240), None, 0.0, False, "species", False, False)
     with tempfile.TemporaryDirectory() as parent:
         os.chmod(parent, 0o755)

@@ -1,4 +1,4 @@
-"""`minidem plot`: what is printed where, exit codes, files."""
+"""`minidem plot`: output, exit codes, files."""
 
 import json
 
@@ -35,7 +35,7 @@ def test_study(minidem_command, study):
     outcome = minidem_command("plot", "sweep")
     assert (outcome.code, outcome.stderr) == (0, "")
     lines = outcome.stdout.splitlines()
-    assert "11 of 12 runs are in, 1 of them failed and left out" in lines[0] and "0.0002 s" in lines[2]
+    assert "11 of 12 runs finished (1 failed, not plotted)" in lines[0] and "0.0002 s" in lines[2]
     table = {line.split()[0]: line.split()[1:5] for line in lines[5:7]}
     assert table == {"spiral": ["3", "5", "1", "2.00"], "buss": ["3", "5", "0", "1.00"]}
     assert {path.name for path in study.glob("plot.*")} == {"plot.png", "plot.svg", "plot.csv"}
@@ -50,7 +50,7 @@ def test_study_as_json(minidem_command, study):
     assert result["files"] == ["figures/dt.png", "figures/dt.svg", "figures/dt.csv"]
     assert (result["measure"], result["cells"], result["ended"], result["failed"]) == ("paper", 12, 11, 1)
     assert {line["label"]: line["slope"] for line in result["lines"]} == pytest.approx({"spiral": 2.0, "buss": 1.0})
-    assert result["lines"][0]["points"][0]["standard_error"] is None  # of one run
+    assert result["lines"][0]["points"][0]["standard_error"] is None  # a single run
 
 
 def test_quiet(minidem_command, study):

@@ -1,4 +1,4 @@
-"""Figures of studies, from records made by hand, and of runs: numbers against closed forms, and what is in the picture."""
+"""Figures of studies, from invented records, and of runs: numbers against closed forms, and the content of the figures."""
 
 import csv
 import json
@@ -11,23 +11,13 @@ import pytest
 
 import minidem
 from minidem.errors import InputError
-from minidem.scenario.tables import parse
+from minidem.scenario.reading import parse
 from minidem.study.plan import parse_study
 from minidem.study.records import Records, prepare_directory
-from minidem.views.figures import style_of
-from minidem.views.plots import (
-    Plot,
-    kind_of,
-    looks,
-    plot_of,
-    runs_plot,
-    slope_of,
-    standard_error,
-    stem_of,
-    study_figure,
-    study_plot,
-    write,
-)
+from minidem.views.figures import Plot, style_of, styles_of
+from minidem.views.plots import kind_of, plot_of, stem_of, write
+from minidem.views.run_plots import runs_plot
+from minidem.views.study_plots import slope_of, standard_error, study_figure, study_plot
 
 BOX = """\
 name = "box"
@@ -50,7 +40,7 @@ def scaled(changes):
 
 @pytest.fixture
 def study_dir(tmp_path):
-    """Makes a study directory: axes as TOML, the deviation of a run; None of one that failed, "missing" of none."""
+    """Makes a study directory from axes (TOML) and the deviation of each run, None if it failed, "missing" if not run."""
     (tmp_path / "box.toml").write_text(BOX)
 
     def make(
@@ -67,7 +57,7 @@ def study_dir(tmp_path):
                 record = {"cell": cell.number, "status": "ok", "reason": ""}
                 if value is None:
                     record |= {"status": "failed", "reason": "it blew up"}
-                    value = 1e9  # not to be looked at
+                    value = 1e9  # must not be used
                 dt = step(cell.changes)
                 record |= {"dt": dt, "dt_rayleigh": dt / rayleigh(cell.changes)}
                 records.add(record | {"drift_mean": value, "drift_last": 3 * value, "drift_max": 5 * value})
@@ -117,7 +107,7 @@ def test_slopes_are_the_orders(study_dir):
 
 
 def test_slope_is_fitted_to_the_means():
-    """Least squares by hand of (0, 0), (1, 1), (2, 4) in logarithms: 2."""
+    """The least-squares slope of (0, 0), (1, 1), (2, 4) in logarithms is 2."""
     assert slope_of([1, math.e, math.e**2], [[1, 1], [math.e], [math.e**4]]) == pytest.approx(2.0, rel=1e-12)
     assert slope_of([1, 2, 4], [[0.0], [1.0, 3.0], [8.0]]) == pytest.approx(2.0, rel=1e-12)  # zero has no logarithm
     assert slope_of([1], [[1.0, 2.0]]) is None and slope_of([0, 1], [[1.0], [2.0]]) is None
@@ -150,7 +140,7 @@ def test_measure_of_the_paper_is_the_smaller(study_dir):
 
 
 def test_failed_runs_do_not_count(study_dir):
-    """Of seeds 0 and 1 only, 1 and 4: mean 5/2, standard error 3/2."""
+    """Only seeds 0 and 1 are left, 1 and 4: mean 5/2, standard error 3/2."""
     directory = study_dir(deviation=lambda c: None if c["seed"] == 2 and c["time.dt"] == 4e-5 else scaled(c))
     plot = study_plot(directory)
     assert plot.data["failed"] == [0, 0, 1, 0, 0, 1] and plot.data["runs"] == [3, 3, 2, 3, 3, 2]
@@ -171,14 +161,14 @@ def test_point_of_failed_runs_alone(study_dir):
 
 
 def test_line_of_failed_runs_alone(study_dir):
-    """It is in the numbers, not in the picture."""
+    """It is in the numbers, not in the figure."""
     plot = study_plot(study_dir(deviation=lambda c: None if c["integrator.rotation"] == "buss" else scaled(c)))
     assert slopes_of(plot) == {"spiral": pytest.approx(2.0), "buss": None}
     assert [text.get_text() for text in plot.figure.legends[0].get_texts()] == ["spiral"]
 
 
 def test_run_without_a_deviation_is_left_out(study_dir):
-    """One that begins without energy has none, although it ended well."""
+    """A run that starts without energy has no deviation, although it ended well."""
     directory = study_dir("dt = [1e-5, 2e-5]")
     records = [json.loads(line) for line in (directory / "records.jsonl").read_text().splitlines()]
     records[0]["drift_mean"] = None
@@ -194,7 +184,7 @@ def test_study_that_goes_on(study_dir):
         file.write('{"cell": 0, "status": "o')
     plot = study_plot(directory)
     assert (plot.report["ended"], plot.report["cells"], plot.report["failed"]) == (8, 18, 0)
-    assert plot.figure.axes[0].get_title() == "sweep; 8 of 18 runs are in"
+    assert plot.figure.axes[0].get_title() == "sweep; 8 of 18 runs have ended"
     assert plot.data["runs"] == [0, 2, 2, 0, 2, 2]
     assert slopes_of(plot)["spiral"] == pytest.approx(2.0, rel=1e-12)
 
@@ -219,7 +209,7 @@ def test_other_axes_make_lines(study_dir):
     expected = [f"{name}, material.plastic.young = {young}" for young in ("1e+08", "1e+09") for name in ("spiral", "buss")]
     assert [line["label"] for line in plot.report["lines"]] == expected
     assert list(plot.data)[:3] == ["integrator", "material.plastic.young", "dt"]
-    assert plot.data["dt"] == [1e-5, 4e-5] * 4  # in order, whatever that of the study
+    assert plot.data["dt"] == [1e-5, 4e-5] * 4  # ascending, whatever the order in the study
     assert len(plot.data["mean"]) == 8 and plot.data["runs"] == [2] * 8
 
 
@@ -242,7 +232,7 @@ def test_another_number_on_the_x_axis(study_dir, speeds, scale):
 
 
 def test_steps_in_rayleigh_times(study_dir):
-    """They are drawn in seconds, as the runs say."""
+    """They are drawn in seconds, as computed by the runs."""
 
     def step(changes):
         return float(changes["time.dt"].split()[0]) * RAYLEIGH
@@ -258,7 +248,7 @@ def test_no_axis_to_plot_against(study_dir):
         study_plot(study_dir('integrator = ["spiral", "buss"]\nseed = [0, 1]\ndt = [1e-5]'))
 
 
-# --- the picture of a study ----------------------------------------------------------------------------------
+# --- the figure of a study -----------------------------------------------------------------------------------
 
 
 def test_rayleigh_axis(study_dir):
@@ -309,10 +299,10 @@ def test_lines_bars_and_faint_points():
     assert vertical.get_segments()[0][:, 1] == pytest.approx([1e-8, 3e-8])
 
 
-def test_looks():
-    assert looks(["buss", "spiral"]) == [style_of("buss"), style_of("spiral")]
+def test_styles():
+    assert styles_of(["buss", "spiral"]) == [style_of("buss"), style_of("spiral")]
     labels = [f"spiral, seed = {k}" for k in range(20)]
-    others = looks(labels)
+    others = styles_of(labels)
     assert [look["label"] for look in others] == labels
     assert len({(look["color"], look["linestyle"], look["marker"]) for look in others}) == 20
     assert len({(look["linestyle"], look["marker"]) for look in others}) == 20  # in grey, too
@@ -354,7 +344,7 @@ def test_gravity_is_drawn_where_there_is_some(tmp_path):
 
 def test_several_runs(run_dir, tmp_path):
     minidem.run(parse(BOX).with_changes({"integrator.rotation": "omelyan"}), tmp_path / "omelyan", threads=1)
-    plot = plot_of([run_dir, tmp_path / "omelyan", run_dir])  # the same twice is one
+    plot = plot_of([run_dir, tmp_path / "omelyan", run_dir])  # the same run twice counts once
     labels = ["spiral, dt 4e-05 s", "omelyan, dt 4e-05 s"]
     assert [run["label"] for run in plot.report["runs"]] == labels
     assert plot.data["run"] == [str(run_dir)] * 11 + [str(tmp_path / "omelyan")] * 11
@@ -372,7 +362,7 @@ def test_equal_runs_are_told_apart_by_directory(run_dir, tmp_path):
     assert len(colours) == 2
 
 
-def test_killed_run_is_plotted_as_far_as_it_goes(run_dir, tmp_path):
+def test_killed_run_is_plotted_up_to_its_last_row(run_dir, tmp_path):
     """Without a summary, the first row of the log is the energy to compare with."""
     killed = shutil.copytree(run_dir, tmp_path / "killed")
     manifest = json.loads((killed / "manifest.json").read_text())
@@ -385,12 +375,12 @@ def test_killed_run_is_plotted_as_far_as_it_goes(run_dir, tmp_path):
     assert plot.data["total"] == total.tolist()
     assert plot.data["deviation"] == pytest.approx(np.abs(total - total[0]) / total[0], rel=1e-12)
     assert plot.report["runs"][0]["status"] == "running" and plot.report["runs"][0]["rows"] == 6
-    (killed / "manifest.json").write_text("")  # at its very start
+    (killed / "manifest.json").write_text("")  # killed at its start
     assert plot_of([killed]).data == plot.data
 
 
 def test_deviation_is_from_the_exact_initial_energy(run_dir, tmp_path):
-    """That of the manifest, which the first row of the log may differ from."""
+    """It is taken from the manifest; the first row of the log may differ."""
     copy = shutil.copytree(run_dir, tmp_path / "copy")
     manifest = json.loads((copy / "manifest.json").read_text())
     manifest["summary"]["energy"]["initial"] *= 2
@@ -405,16 +395,16 @@ def test_run_with_steps_in_rayleigh_times(tmp_path):
 
 @pytest.mark.filterwarnings("error")
 def test_run_without_energy(tmp_path):
-    """At rest, nothing can be said relative to E0 = 0."""
+    """At rest E0 = 0, and there is no relative deviation."""
     minidem.run(
         parse(BOX).with_changes({"place[0].speed": 0, "place[0].spin": 0, "time.end": 4e-4}), tmp_path / "run", threads=1
     )
     plot = plot_of([tmp_path / "run"])
     assert plot.report["runs"][0]["drift_max"] is None
-    assert texts_of(plot.figure.axes[1]) == ["none that could be drawn"]
+    assert texts_of(plot.figure.axes[1]) == ["no deviation to draw"]
 
 
-# --- what is no study and no run -----------------------------------------------------------------------------
+# --- neither a study nor a run -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["nothing", "file", "empty"])
@@ -432,7 +422,7 @@ def test_study_beside_others(study_dir, run_dir, tmp_path):
     directory = study_dir()
     other = shutil.copytree(directory, tmp_path / "other")
     for directories in ([directory, run_dir], [run_dir, directory], [directory, other], [run_dir, other, directory]):
-        with pytest.raises(InputError, match=r"a study is plotted alone.*give one study, or runs only"):
+        with pytest.raises(InputError, match=r"cannot be plotted together with.*give one study, or runs only"):
             plot_of(directories)
 
 
@@ -449,9 +439,7 @@ def test_study_without_records(study_dir):
 
 
 def test_study_of_failures(study_dir):
-    with pytest.raises(
-        InputError, match=r"sweep: nothing to plot: of 18 runs that ended none .*\(it blew up\).*--retry-failed"
-    ):
+    with pytest.raises(InputError, match=r"sweep: nothing to plot: none of the 18 runs .*\(it blew up\).*--retry-failed"):
         study_plot(study_dir(deviation=lambda c: None))
 
 
@@ -502,8 +490,8 @@ def test_what_is_no_number_is_empty(tmp_path, study_dir):
 def test_names_of_the_files(tmp_path):
     assert stem_of([tmp_path], None, False) == tmp_path / "plot"
     assert str(stem_of([tmp_path, tmp_path / "b"], None, False)) == "energy"
-    assert stem_of([tmp_path], tmp_path / "dt.1e-5", False) == tmp_path / "dt.1e-5"  # no suffix of ours
-    with pytest.raises(InputError, match="is a directory; give the beginning"):
+    assert stem_of([tmp_path], tmp_path / "dt.1e-5", False) == tmp_path / "dt.1e-5"  # not a suffix of a plot
+    with pytest.raises(InputError, match="is a directory; give the first part"):
         stem_of([tmp_path], tmp_path, False)
 
 

@@ -1,4 +1,4 @@
-"""Reports: what is on the page, that nothing of it is foreign, and that the scene is the trajectory."""
+"""Reports: the content of the page, that it loads nothing, and that the scene shows the trajectory."""
 
 import base64
 import hashlib
@@ -18,11 +18,13 @@ import pytest
 import minidem
 from minidem.errors import InputError
 from minidem.files.trajectory import Trajectory
-from minidem.scenario.tables import parse
+from minidem.scenario.reading import parse
 from minidem.study.plan import parse_study
 from minidem.study.records import Records, prepare_directory
-from minidem.views.report import page as report
-from minidem.views.report.page import address, chosen_frames, write_report
+from minidem.views.report import scene_part
+from minidem.views.report.elements import address
+from minidem.views.report.page import write_report
+from minidem.views.report.scene_data import chosen_frames
 
 EVIL = "<script>alert(1)</script>"
 BOX = f"""\
@@ -50,7 +52,7 @@ material.marble = {young = 60e9, poisson = 0.25, density = 3200}
 
 
 class Page(html.parser.HTMLParser):
-    """Its elements with the text that each begins with, and what is in its tables."""
+    """The elements of a page with their first texts, and the content of its tables."""
 
     def __init__(self, path):
         super().__init__(convert_charrefs=True)
@@ -81,7 +83,7 @@ class Page(html.parser.HTMLParser):
 
     @property
     def notes(self):
-        """What it says is missing; not what the scene says in other browsers."""
+        """Notes on what is missing, without those for browsers that cannot draw the scene."""
         said = [text for (tag, own), text in zip(self.tags, self.texts, strict=True) if own.get("class") == "note"]
         return [text for text in said if text and "JavaScript" not in text]
 
@@ -123,7 +125,7 @@ def test_numbers_are_those_of_the_manifest(run_dir):
         "time step": summary["dt"],
         "simulated time": 0.04,
         "wall time": summary["wall_s"],
-        "time for a step": summary["us_per_step"],
+        "time per step": summary["us_per_step"],
         "energy at the start": energy["initial"],
         "energy at the end": energy["final"],
         "energy drift, mean": energy["drift_mean"],
@@ -192,9 +194,9 @@ def test_the_scene_is_the_trajectory(run_dir):
         assert (orientation == trajectory.orientation[numbers].astype(np.float32)).all()
         assert [frame["time"] for frame in scene["frames"]] == trajectory.time[numbers].tolist()
         assert scene["box"] == trajectory.box.tolist() and scene["frames"][0]["middle"] == [0.25, 0.2, 0.15]
-        bodies = [decoded(kind["bodies"], "<u4", 1)[:, 0].tolist() for kind in scene["kinds"]]
+        bodies = [decoded(kind["bodies"], "<u4", 1)[:, 0].tolist() for kind in scene["species"]]
         assert bodies == [np.flatnonzero(trajectory.species == kind).tolist() for kind in range(2)]
-        for kind, clump in zip(scene["kinds"], trajectory.clumps, strict=True):
+        for kind, clump in zip(scene["species"], trajectory.clumps, strict=True):
             given = clump.spheres - [*clump.center, 0]
             assert decoded(kind["spheres"], "<f4", 4) == pytest.approx(given, abs=1e-8)
         assert len(set(map(tuple, decoded(scene["colour"], "u1", 3).tolist()))) == 2
@@ -204,13 +206,13 @@ def test_chess_pieces_are_surfaces_and_the_page_is_small(tmp_path):
     minidem.run(parse(CHESS, "chess.toml"), tmp_path / "run").trajectory.close()
     page = made(tmp_path / "run")
     assert len(page.source) < 2e6
-    for kind in page.scene["kinds"]:
+    for kind in page.scene["species"]:
         points, normals = decoded(kind["points"], "<f4", 3), decoded(kind["normals"], "i1", 4)
         faces = decoded(kind["faces"], "<u2", 3)
         assert len(points) == len(normals) == faces.max() + 1
         assert np.ptp(points[:, 2]) == pytest.approx(0.05, rel=0.02)
         assert np.linalg.norm(normals[:, :3], axis=1) == pytest.approx(127, abs=2)
-        corners = points[faces].astype(float)  # the volume that they enclose is that of a piece, outside out
+        corners = points[faces].astype(float)  # triangles face outwards and enclose the volume of a piece
         volume = np.einsum("fi,fi->", corners[:, 0], np.cross(corners[:, 1], corners[:, 2])) / 6
         assert 0.02 < volume / 0.05**3 < 0.2
         outward = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
@@ -235,7 +237,7 @@ def test_killed_run(run_dir):
     before = json.loads((run_dir / "manifest.json").read_text())["summary"]
     unfinished(run_dir)
     page = made(run_dir)
-    assert "still going on, or had been killed" in page.notes[0] and page.summary["status"] == "running"
+    assert "still running, or had been killed" in page.notes[0] and page.summary["status"] == "running"
     assert (page.summary["steps"], page.summary["bodies"], page.summary["spheres"]) == ("1000", "7", "15")
     assert float(page.summary["energy drift, max"]) == pytest.approx(before["energy"]["drift_max"], rel=0.1)
     assert "wall time" not in page.summary and page.scene is not None and page.text_of("svg")
@@ -309,11 +311,11 @@ def test_no_run_at_all(tmp_path):
 
 
 def test_still_picture(run_dir, monkeypatch):
-    """Where it cannot be drawn the page says so."""
+    """If it cannot be drawn, the page says so."""
     write_report(run_dir)
     picture = next(own["src"] for tag, own in Page(run_dir / "report.html").tags if tag == "img")
     assert base64.b64decode(picture.partition(",")[2]).startswith(b"\x89PNG")
-    monkeypatch.setattr(report.sys, "executable", str(run_dir / "nothing"))
+    monkeypatch.setattr(scene_part.sys, "executable", str(run_dir / "nothing"))
     write_report(run_dir, overwrite=True)
     page = Page(run_dir / "report.html")
     assert "img" not in [tag for tag, _ in page.tags] and "could not be drawn where this page was made" in page.source
@@ -351,7 +353,7 @@ def test_study(study_dir):
     assert page.text_of("td").count("2.00") == 2  # slopes
     assert "svg" in [tag for tag, _ in page.tags] and page.scene is None
     targets = {own["href"] for tag, own in page.tags if tag == "a"}
-    assert targets == {"study.toml", "study.json", "records.jsonl"}  # tables are not there yet
+    assert targets == {"study.toml", "study.json", "records.jsonl"}  # there are no tables yet
 
 
 def test_study_that_has_not_begun(study_dir):
@@ -361,10 +363,10 @@ def test_study_that_has_not_begun(study_dir):
 
 
 def test_study_with_runs(study_dir, finished):
-    (study_dir / "runs" / "000000").mkdir(parents=True)  # of a run that was killed at its start
+    (study_dir / "runs" / "000000").mkdir(parents=True)  # a run that was killed at its start
     shutil.copytree(finished, study_dir / "runs" / "000001")
     page = made(study_dir)
-    assert len(page.scene["frames"]) == 8 and "Of runs/000001" in page.source
+    assert len(page.scene["frames"]) == 8 and "runs/000001, the first run" in page.source
 
 
 def test_no_heavy_imports():

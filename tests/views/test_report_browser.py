@@ -1,4 +1,4 @@
-"""`minidem report`: the command, and its pages in a browser: they load without complaint, and the scene draws and turns."""
+"""`minidem report`: the command, and its pages in a browser: they load without errors, and the scene is drawn and turns."""
 
 import json
 
@@ -7,7 +7,7 @@ import pytest
 from browser import Browser
 
 import minidem
-from minidem.scenario.tables import parse
+from minidem.scenario.reading import parse
 from minidem.views.report.page import write_report
 
 CHESS = """\
@@ -27,12 +27,12 @@ place = [
 ]
 output = {frames = 20, energies = 50}
 """
-GREEN = (0, 158, 115)  # of the rods, the third kind
+GREEN = (0, 158, 115)  # of the rods, the third species
 
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
-    """Of a run with chess pieces and rods, with its still picture."""
+    """The page of a run with chess pieces and rods, with its still picture."""
     directory = tmp_path_factory.mktemp("chess") / "run"
     minidem.run(parse(CHESS, "chess.toml"), directory, text=CHESS + "# <script>throw 1</script>\n").trajectory.close()
     made = write_report(directory)
@@ -47,12 +47,12 @@ def browser(tmp_path_factory):
 
 
 def changed(before, after):
-    """Part of the pixels that are clearly different."""
+    """Fraction of the pixels that are clearly different."""
     return float(np.mean(np.abs(before - after).max(axis=2) > 30))
 
 
 def colours(picture):
-    """How many of 16 x 16 x 16 are in the picture."""
+    """Number of different colours in a picture, of 16 x 16 x 16."""
     return len(np.unique((picture // 16).reshape(-1, 3), axis=0))
 
 
@@ -149,4 +149,4 @@ def test_command(minidem_command, directory):
     manifest = json.loads((directory / "run" / "manifest.json").read_text())
     (directory / "run" / "manifest.json").write_text(json.dumps(manifest | {"status": "running"}))
     killed = minidem_command("report", "run", "--overwrite")
-    assert killed.code == 0 and "still going on, or had been killed" in killed.stdout
+    assert killed.code == 0 and "still running, or had been killed" in killed.stdout

@@ -1,4 +1,4 @@
-"""Pictures and films before they are drawn: which frame, which colour, where the camera is, what is between two frames."""
+"""Pictures and films before they are drawn: frames, colours, the camera, and states between two frames."""
 
 from types import SimpleNamespace
 
@@ -10,10 +10,14 @@ from scipy.spatial.transform import Rotation, Slerp
 import minidem
 from minidem import quaternions
 from minidem.errors import InputError
-from minidem.files.trajectory import Frame
-from minidem.scenario.tables import parse
+from minidem.files.trajectory import Frame, Planes
+from minidem.scenario.reading import parse
 from minidem.views import movie
-from minidem.views import scene as render
+from minidem.views.camera import aim, rim
+from minidem.views.colours import BODY_COLOURS, IVORY, WALNUT, field_of, plain_colours, rgb, scaled_colours
+from minidem.views.pictures import frame_at
+from minidem.views.space import Space, shown_space, some_frames
+from minidem.views.viewer import state_of
 
 SCENE = """\
 name = "pieces"
@@ -40,59 +44,58 @@ def frame_of(position, velocity, orientation=(1.0, 0, 0, 0), angular_velocity=(0
 
 
 def test_frame_by_number_or_time(trajectory):
-    at = render.frame_at
-    assert [at(trajectory, k, None, "run") for k in (None, 0, 4, -1, -5)] == [0, 0, 4, 4, 0]
-    assert [at(trajectory, None, t, "run") for t in (0.0, 0.0014, 0.0016, 0.004)] == [0, 1, 2, 4]
+    assert [frame_at(trajectory, k, None, "run") for k in (None, 0, 4, -1, -5)] == [0, 0, 4, 4, 0]
+    assert [frame_at(trajectory, None, t, "run") for t in (0.0, 0.0014, 0.0016, 0.004)] == [0, 1, 2, 4]
     for k in (5, -6):
         with pytest.raises(InputError, match=r"run: has 5 frames.* 0 to 4"):
-            at(trajectory, k, None, "run")
+            frame_at(trajectory, k, None, "run")
     for t in (-1e-9, 0.0041, float("nan")):
         with pytest.raises(InputError, match=r"run: --time .* from 0 to 0.004 s"):
-            at(trajectory, None, t, "run")
+            frame_at(trajectory, None, t, "run")
 
 
 def test_fields(trajectory):
     frame = trajectory.frame(2)
-    assert render.field_of(trajectory, frame, "species") is None and render.field_of(trajectory, frame, "body") is None
-    assert np.array_equal(render.field_of(trajectory, frame, "speed"), np.linalg.norm(frame.velocity, axis=1))
-    assert np.array_equal(render.field_of(trajectory, frame, "spin"), np.linalg.norm(frame.angular_velocity, axis=1))
-    for k in range(5):  # against the energy log, which is worked out elsewhere
+    assert field_of(trajectory, frame, "species") is None and field_of(trajectory, frame, "body") is None
+    assert np.array_equal(field_of(trajectory, frame, "speed"), np.linalg.norm(frame.velocity, axis=1))
+    assert np.array_equal(field_of(trajectory, frame, "spin"), np.linalg.norm(frame.angular_velocity, axis=1))
+    for k in range(5):  # compared with the energy log, which the engine computes
         log = {name: values[k] for name, values in trajectory.observables.items()}
-        energy = render.field_of(trajectory, trajectory.frame(k), "energy")
+        energy = field_of(trajectory, trajectory.frame(k), "energy")
         assert energy.shape == (5,)
         assert energy.sum() == pytest.approx(log["kinetic_translational"] + log["kinetic_rotational"], rel=1e-9)
 
 
 def test_half_of_the_pawns_is_white(trajectory):
-    colours = render.plain_colours(trajectory)
+    colours = plain_colours(trajectory)
     pawns = np.flatnonzero(trajectory.species == 0)
-    expected = [render.rgb(colour).tolist() for colour in (render.IVORY, render.IVORY, render.WALNUT)]
+    expected = [rgb(colour).tolist() for colour in (IVORY, IVORY, WALNUT)]
     assert colours["species"][pawns].tolist() == expected
     rods = np.flatnonzero(trajectory.species == 1)
-    assert colours["species"][rods].tolist() == [render.rgb(render.COLOURS[1]).tolist()] * 2
+    assert colours["species"][rods].tolist() == [rgb(BODY_COLOURS[1]).tolist()] * 2
     assert len({tuple(colour) for colour in colours["body"]}) == 5
 
 
 def test_colours_follow_the_scale():
-    colours = render.scaled_colours(np.array([0.0, 1.0, 2.0, 5.0, -3.0, np.nan]), (0.0, 2.0)).astype(int)
+    colours = scaled_colours(np.array([0.0, 1.0, 2.0, 5.0, -3.0, np.nan]), (0.0, 2.0)).astype(int)
     assert (colours[3] == colours[2]).all() and (colours[4] == colours[0]).all() and (colours[5] == colours[0]).all()
     assert colours[0].sum() < colours[1].sum() < colours[2].sum()  # from dark to light
 
 
 def test_state_of_a_body(trajectory):
-    text = render.state_of(trajectory, 3, 1)
+    text = state_of(trajectory, 3, 1)
     frame = trajectory.frame(3)
     assert text.startswith(f"body 1, {trajectory.clumps[trajectory.species[1]].name}, ") and "at 0.003 s" in text
     for name in ("position", "velocity", "orientation", "angular_velocity"):
         assert ", ".join(f"{value:.6g}" for value in getattr(frame, name)[1]) in text
-    assert f"{render.field_of(trajectory, frame, 'energy')[1]:.6g} J" in text
+    assert f"{field_of(trajectory, frame, 'energy')[1]:.6g} J" in text
 
 
 # --- the camera ----------------------------------------------------------------------------------------------
 
 
 def seen_at(plotter, points):
-    """Where points (p, 3) are in the picture: (p, 2), from -1 to 1 in both directions."""
+    """Positions of points (p, 3) in the picture, shape (p, 2), from -1 to 1 in both directions."""
     camera, (width, height) = plotter.camera, plotter.window_size
     eye, target = np.array(camera.position), np.array(camera.focal_point)
     forward = (target - eye) / np.linalg.norm(target - eye)
@@ -109,29 +112,29 @@ def seen_at(plotter, points):
 @pytest.mark.parametrize("room", [{}, {"right": 0.15}, {"left": 0.27, "right": 0.15}, {"below": 0.1}])
 def test_the_box_fills_the_picture(size, turn, room):
     plotter = SimpleNamespace(window_size=size, camera=SimpleNamespace(), camera_set=False)
-    points = render.corners(np.array([0.0, 0.1, -0.2]), np.array([0.5, 0.4, 0.3]))
-    render.aim(plotter, points, turn, **room)
+    points = Space(np.array([0.0, 0.1, -0.2]), np.array([0.5, 0.4, 0.3])).corners
+    aim(plotter, points, turn, **room)
     seen = seen_at(plotter, points)
     left, right, below = (1 - 2 * room.get(name, 0.0) for name in ("left", "right", "below"))
     gaps = np.array([seen[:, 0].min() + left, right - seen[:, 0].max(), seen[:, 1].min() + below, 1 - seen[:, 1].max()])
     assert (gaps > 0).all()
-    assert min(gaps[:2].max(), gaps[2:].max()) < 0.06  # both edges are near, of the width or of the height
+    assert min(gaps[:2].max(), gaps[2:].max()) < 0.06  # it fills the width or the height
 
 
-def test_extent_is_the_box_or_where_the_bodies_are(trajectory):
-    frames = render.some_frames(trajectory)
+def test_the_box_is_shown_or_what_the_bodies_fill(trajectory):
+    frames = some_frames(trajectory)
     assert len(frames) == 5
-    low, high = render.extent(trajectory, frames)
-    assert low.tolist() == [0, 0, 0] and high.tolist() == [0.5, 0.4, 0.3]
+    low, high, walls = shown_space(trajectory, frames)
+    assert walls == () and low.tolist() == [0, 0, 0] and high.tolist() == [0.5, 0.4, 0.3]
+    no_walls = Planes(np.empty((0, 3)), np.empty((0, 3)))
     ball = SimpleNamespace(spheres=np.array([[0.0, 0, 0, 0.5]]), center=np.zeros(3))
-    free = SimpleNamespace(box=None, clumps=[ball], species=np.array([0]))
-    low, high = render.extent(free, [frame_of((0, 0, 0), (0, 0, 0)), frame_of((3, 0, -1), (0, 0, 0))])
-    assert low.tolist() == [-0.5, -0.5, -1.5] and high.tolist() == [3.5, 0.5, 0.5]
+    free = SimpleNamespace(box=None, planes=no_walls, clumps=[ball], species=np.array([0]))
+    low, high, walls = shown_space(free, [frame_of((0, 0, 0), (0, 0, 0)), frame_of((3, 0, -1), (0, 0, 0))])
+    assert walls == () and low.tolist() == [-0.5, -0.5, -1.5] and high.tolist() == [3.5, 0.5, 0.5]
 
 
 def test_the_rim_holds_the_box_however_it_turns():
-    low, high = np.array([0.0, 0.0, 0.0]), np.array([0.4, 0.3, 0.2])
-    points = movie.rim(low, high)
+    points = rim(Space(np.array([0.0, 0.0, 0.0]), np.array([0.4, 0.3, 0.2])))
     assert np.allclose(np.linalg.norm(points[:, :2] - [0.2, 0.15], axis=1), 0.25)
     assert set(points[:, 2]) == {0.0, 0.2}
 
@@ -162,7 +165,7 @@ def test_slerp_turns_steadily_the_shorter_way(angle, sign):
 
 
 def test_motion_between_frames_keeps_the_velocities():
-    """A cubic motion comes out exactly, and so does a steady one."""
+    """A cubic motion is reproduced exactly."""
     rng = np.random.default_rng(2)
     a = rng.standard_normal((4, 3))
 
@@ -177,7 +180,7 @@ def test_motion_between_frames_keeps_the_velocities():
 
 
 def test_a_body_that_bounced_stays_on_its_side():
-    """It came with 1 m/s and left with as much: the curve goes towards the wall, no farther than the body could."""
+    """It arrives and leaves with 1 m/s: the curve approaches the wall no farther than the body could."""
     first, second = frame_of((0, 0, 1), (0, 0, -1)), frame_of((0, 0, 1), (0, 0, 1))
     heights = [movie.between(first, second, 1.0, part).position[0, 2] for part in np.linspace(0, 1, 21)]
     assert min(heights) == pytest.approx(0.75) and heights[10] == min(heights)
@@ -186,7 +189,7 @@ def test_a_body_that_bounced_stays_on_its_side():
 def test_pictures_of_a_film_in_time():
     recorded = np.array([1.0, 1.5, 2.0])
     assert movie.times_of(recorded, None, 30) is recorded
-    assert np.allclose(movie.times_of(recorded, 4.0, 5), np.linspace(1, 2, 21))  # 4 s of film, 5 pictures a second
+    assert np.allclose(movie.times_of(recorded, 4.0, 5), np.linspace(1, 2, 21))  # 4 s of film, 5 pictures per second
     for slow in (0.0, -1.0, 0.001, 1e9, float("nan")):
         with pytest.raises(InputError, match=r"--slow .* give 0.033 to 3.3e[+]03"):
             movie.times_of(recorded, slow, 30)

@@ -1,7 +1,7 @@
 """Where compiled code is kept.
 
-numba keys its disk cache by the file of a kernel alone: an edited helper in another file would leave the caller returning
-old results. So the cache lives in a folder named after a hash of all kernel sources.
+numba's disk cache only notices changes of the file that a kernel is in. If a helper in another file were edited, the kernel
+would still return old results. So the cache is in a folder named after a hash of all kernel sources.
 """
 
 import hashlib
@@ -15,7 +15,7 @@ import numba
 from llvmlite.binding import get_host_cpu_name
 
 PACKAGE = Path(__file__).resolve().parents[2]
-KERNEL_ROOMS = ("engine", "shapes", "rotor")  # where kernels in the disk cache come from
+KERNEL_ROOMS = ("engine", "shapes", "rotor")  # rooms with sources of cached kernels
 
 
 def _sources() -> list[Path]:
@@ -31,15 +31,15 @@ def source_digest() -> str:
 
 
 def processor() -> str:
-    """Name of the processor that code is compiled for."""
+    """Name of the processor that code is compiled for, as LLVM calls it."""
     return str(get_host_cpu_name())
 
 
 @cache
 def cache_directory() -> Path:
-    """A writable folder for compiled code: a new one for each state of the kernel sources, numba, Python and processor."""
+    """A writable folder for compiled code, a new one for each state of the kernel sources, numba, Python and processor."""
     digest = hashlib.sha256(f"{numba.__version__} {sys.version} {processor()}".encode())
-    # Modification times too: numba compares that of a kernel's own file, and would find no kernel after a mere `touch`.
+    # Modification times too: numba compares that of the kernel's own file, and a mere `touch` would empty the cache.
     for source in _sources():
         digest.update(f"{source} {source.stat().st_mtime_ns}".encode() + source.read_bytes())
     try:
@@ -48,6 +48,6 @@ def cache_directory() -> Path:
         directory = Path(wanted) / digest.hexdigest()[:16]
         directory.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=directory).close()
-    except (OSError, RuntimeError):  # no home or a read-only one: compile in each process rather than fail
+    except (OSError, RuntimeError):  # without a writable home, each process compiles for itself
         directory = Path(tempfile.mkdtemp(prefix="minidem-"))
     return directory

@@ -1,124 +1,59 @@
-"""Four numbers that lie side by side, as one value: the processor subtracts, scales and stores them in one instruction.
+"""Four adjacent numbers of an array as one value: the centre and radius of a sphere, or a force on it.
 
-A sphere is such a four (its place and its radius), and so is a force on one. LLVM does not find this out by itself.
+They are vectors of the processor (vectors.py), which subtracts, scales and stores them in one instruction. Where numba or
+llvmlite lacks what that needs, a four is a tuple of numbers, with the same results to the last bit.
 """
 
-from llvmlite import ir
-from numba import float64, types
-from numba.core import cgutils
-from numba.extending import intrinsic, models, register_model
+import numpy as np
 
-_DOUBLES = ir.VectorType(ir.DoubleType(), 4)
+from .kernels import available, inlined
 
+__all__ = ["difference", "four_at", "four_of", "fourth_negated", "multiple", "numbers_of", "put_four", "total"]
 
-class _Four(types.Type):
-    def __init__(self):
-        super().__init__("Four")
+if available(
+    "llvmlite.ir:VectorType",
+    "llvmlite.ir:Undefined",
+    "llvmlite.ir:IRBuilder.extract_element",
+    "llvmlite.ir:IRBuilder.insert_element",
+    "numba.core.base:BaseContext.get_dummy_value",
+    "numba.core.base:BaseContext.make_array",
+    "numba.core.cgutils:pack_array",
+    "numba.extending:intrinsic",
+    "numba.extending:models.PrimitiveModel",
+    "numba.extending:register_model",
+):
+    from .vectors import difference, four_at, four_of, fourth_negated, multiple, numbers_of, put_four, total
+else:
+    ONE, TWO, THREE = np.uint64(1), np.uint64(2), np.uint64(3)
 
+    @inlined
+    def four_at(array, k):
+        return array[k], array[k + ONE], array[k + TWO], array[k + THREE]
 
-four_type = _Four()
+    @inlined
+    def put_four(array, k, four):
+        array[k], array[k + ONE], array[k + TWO], array[k + THREE] = four
 
+    @inlined
+    def four_of(a, b, c, d):
+        return a, b, c, d
 
-@register_model(_Four)
-class _FourModel(models.PrimitiveModel):
-    def __init__(self, manager, kind):
-        super().__init__(manager, kind, _DOUBLES)
+    @inlined
+    def numbers_of(four):
+        return four
 
+    @inlined
+    def difference(a, b):
+        return a[0] - b[0], a[1] - b[1], a[2] - b[2], a[3] - b[3]
 
-def _address(context, builder, kind, array, k):
-    """Of the four that starts at entry k of a one-dimensional array."""
-    data = context.make_array(kind)(context, builder, array).data
-    return builder.bitcast(builder.gep(data, [k]), _DOUBLES.as_pointer())
+    @inlined
+    def total(a, b):
+        return a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3]
 
+    @inlined
+    def multiple(four, factor):
+        return four[0] * factor, four[1] * factor, four[2] * factor, four[3] * factor
 
-def _is_row(array):
-    return array == types.Array(float64, 1, "C")
-
-
-@intrinsic
-def four_at(typing, array, k):
-    """Entries k to k + 3 of an array."""
-    if not _is_row(array):
-        return None
-
-    def generate(context, builder, signature, arguments):
-        place = _address(context, builder, signature.args[0], *arguments)
-        return builder.load(place, align=8)
-
-    return four_type(array, types.uint64), generate
-
-
-@intrinsic
-def put_four(typing, array, k, four):
-    """Into entries k to k + 3 of an array."""
-    if not _is_row(array):
-        return None
-
-    def generate(context, builder, signature, arguments):
-        array, k, four = arguments
-        builder.store(four, _address(context, builder, signature.args[0], array, k), align=8)
-        return context.get_dummy_value()
-
-    return types.void(array, types.uint64, four), generate
-
-
-def _four(builder, numbers):
-    four = ir.Constant(_DOUBLES, ir.Undefined)
-    for lane, number in enumerate(numbers):
-        four = builder.insert_element(four, number, ir.IntType(32)(lane))
-    return four
-
-
-@intrinsic
-def four_of(typing, a, b, c, d):
-    def generate(context, builder, signature, arguments):
-        return _four(builder, arguments)
-
-    return four_type(float64, float64, float64, float64), generate
-
-
-@intrinsic
-def numbers_of(typing, four):
-    """The four as a tuple."""
-    kind = types.UniTuple(float64, 4)
-
-    def generate(context, builder, signature, arguments):
-        lanes = [builder.extract_element(arguments[0], ir.IntType(32)(lane)) for lane in range(4)]
-        return cgutils.pack_array(builder, lanes)
-
-    return kind(four), generate
-
-
-@intrinsic
-def difference(typing, a, b):
-    def generate(context, builder, signature, arguments):
-        return builder.fsub(*arguments)
-
-    return four_type(a, b), generate
-
-
-@intrinsic
-def total(typing, a, b):
-    def generate(context, builder, signature, arguments):
-        return builder.fadd(*arguments)
-
-    return four_type(a, b), generate
-
-
-@intrinsic
-def multiple(typing, four, factor):
-    def generate(context, builder, signature, arguments):
-        four, factor = arguments
-        return builder.fmul(four, _four(builder, [factor] * 4))
-
-    return four_type(four, float64), generate
-
-
-@intrinsic
-def fourth_negated(typing, four):
-    """a, b, c, -d"""
-
-    def generate(context, builder, signature, arguments):
-        return builder.fmul(arguments[0], ir.Constant(_DOUBLES, [1.0, 1.0, 1.0, -1.0]))
-
-    return four_type(four), generate
+    @inlined
+    def fourth_negated(four):
+        return four[0], four[1], four[2], -four[3]

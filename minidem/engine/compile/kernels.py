@@ -1,57 +1,107 @@
-"""Decorators that compile kernels."""
+"""Decorators that compile kernels.
 
+Some of what they do needs attributes of numba that are not documented. Each such trick says what it buys; docs/compile.md
+has the measurements. Where numba lacks an attribute, kernels are compiled the plain way: slower, with the same results.
+"""
+
+from collections.abc import Callable
 from functools import partial
+from pkgutil import resolve_name
+from typing import Any
 
 from numba import config, njit, typeof
-from numba.core.compiler import Compiler
 
 from .cache import cache_directory
 
-
-class _Part(Compiler):
-    """Compiles functions that only become parts of kernels: without machine code of their own."""
-
-    def define_pipelines(self):
-        self.state.flags.no_compile = True
-        return super().define_pipelines()
-
-    def compile_extra(self, function):
-        result = super().compile_extra(function)
-        stand_in = [].append  # numba knows compiled functions by a function for Python to call; there is none
-        result.target_context.insert_user_function(stand_in, result.fndesc, [result.library])
-        return result._replace(entry_point=stand_in)
+Function = Callable[..., Any]
 
 
-class _InlinedPart(_Part):
-    """Compiles functions that are to vanish in others: it is for those to be optimised, with all that they call."""
-
-    def define_pipelines(self):
-        self.state.library = self.state.targetctx.codegen().create_library(self.state.func_id.func_qualname)
-        self.state.library._optimize_final_module = lambda: None
-        return super().define_pipelines()
-
-
-# Division by zero must not raise: the check is a branch, and branches keep LLVM from using vector lanes. Kernels allocate
-# nothing, so that references to arrays need no counting (_nrt): it is an atomic operation at every mention of an array, and
-# takes long to compile, too. What only other kernels call goes without the wrappers that would let Python call it.
-_for_kernels = {
-    "error_model": "numpy",
-    "fastmath": False,  # left open, it would be that of whichever caller is compiled first, and results with it
-    "_nrt": False,
-    "pipeline_class": _Part,
-    "no_cpython_wrapper": True,
-    "no_cfunc_wrapper": True,
-}
-internal = njit(**_for_kernels)
-inlined = njit(forceinline=True, **_for_kernels | {"pipeline_class": _InlinedPart})
-# For the rotation: a product and a sum may become one instruction with one rounding, if both are in such functions.
-fused = njit(forceinline=True, **_for_kernels | {"fastmath": {"contract"}})
-
-_for_python = partial(njit, nogil=True, _nrt=False, no_cfunc_wrapper=True)
+def available(*names: str) -> bool:
+    """Whether all of these attributes exist, each written as "module:attribute"."""
+    try:
+        for name in names:
+            resolve_name(name)
+    except (ImportError, AttributeError):
+        return False
+    return True
 
 
-def kernel(function, compiler=_for_python):
-    """Compile `function` with the disk cache, leaving numba's own cache setting as it was."""
+def known_options(**options: Any) -> dict[str, Any]:
+    """Those of the options that njit knows."""
+    return {name: value for name, value in options.items() if available(f"numba.core.options:DefaultOptions.{name}")}
+
+
+_pipeline_of_parts: dict[str, Any] = {}
+_pipeline_of_inlined_parts: dict[str, Any] = {}
+_pipeline_without_overlap: dict[str, Any] = {}
+if available(
+    "numba.core.compiler:Compiler.define_pipelines",
+    "numba.core.compiler:Compiler.compile_extra",
+    "numba.core.compiler:Flags.no_compile",
+    "numba.core.compiler:CompileResult._replace",
+    "numba.core.base:BaseContext.insert_user_function",
+):
+    from numba.core.compiler import Compiler
+
+    class _Part(Compiler):
+        """Compiles functions that only become parts of kernels, without machine code of their own."""
+
+        def define_pipelines(self):
+            self.state.flags.no_compile = True
+            return super().define_pipelines()
+
+        def compile_extra(self, function):
+            result = super().compile_extra(function)
+            stand_in = [].append  # numba identifies a compiled function by its entry point; here there is none
+            result.target_context.insert_user_function(stand_in, result.fndesc, [result.library])
+            return result._replace(entry_point=stand_in)
+
+    _pipeline_of_parts = _pipeline_of_inlined_parts = {"pipeline_class": _Part}
+
+    if available("numba.core.codegen:Codegen.create_library", "numba.core.codegen:CPUCodeLibrary._optimize_final_module"):
+
+        class _InlinedPart(_Part):
+            """Leaves the optimisation to the functions that these are inlined into."""
+
+            def define_pipelines(self):
+                self.state.library = self.state.targetctx.codegen().create_library(self.state.func_id.func_qualname)
+                self.state.library._optimize_final_module = lambda: None
+                return super().define_pipelines()
+
+        _pipeline_of_inlined_parts = {"pipeline_class": _InlinedPart}
+
+    if available("numba.core.compiler:Flags.noalias"):
+
+        class _WithoutOverlap(_Part):
+            """Compiles functions whose array arguments do not overlap."""
+
+            def define_pipelines(self):
+                self.state.flags.noalias = True
+                return super().define_pipelines()
+
+        _pipeline_without_overlap = {"pipeline_class": _WithoutOverlap}
+
+# Kernels allocate nothing, so references to arrays need no counting.
+_uncounted = known_options(_nrt=False)
+_no_wrappers = known_options(no_cpython_wrapper=True, no_cfunc_wrapper=True)  # for functions that Python never calls
+_forced = known_options(forceinline=True)
+
+# Division by zero must not raise: the check is a branch, and branches keep LLVM from using vector lanes.
+# If fastmath were left open, it would be that of the first caller, and results would depend on the order of compilation.
+_common = {"error_model": "numpy", "fastmath": False, **_uncounted, **_no_wrappers}
+internal = njit(**_common, **_pipeline_of_parts)
+inlined = njit(**_common, **_forced, **_pipeline_of_inlined_parts)
+# For the rotation: a product and a sum, both in such functions, may become one instruction with one rounding.
+fused = njit(**_common | {"fastmath": {"contract"}}, **_forced, **_pipeline_of_parts)
+
+# For functions whose array arguments do not overlap.
+unaliased = njit(**_common, **_pipeline_without_overlap)
+
+_for_python = partial(njit, nogil=True, **_uncounted, **known_options(no_cfunc_wrapper=True))
+
+
+def kernel(function: Function, compiler: Function = _for_python) -> Any:
+    """Compile `function` with the disk cache. The cache folder of numba itself stays as it was."""
     previous = config.CACHE_DIR
     config.CACHE_DIR = str(cache_directory())
     try:
@@ -60,16 +110,19 @@ def kernel(function, compiler=_for_python):
         config.CACHE_DIR = previous
 
 
-def in_this_process(function, compiler=njit):
-    """Compile `function` without the disk cache, for sources that the cache folder's name does not cover."""
+def in_this_process(function: Function, compiler: Function = njit) -> Any:
+    """Compile `function` without the disk cache, for sources that the name of the cache folder does not cover."""
     return compiler(error_model="numpy")(function)
 
 
 growing = partial(kernel, compiler=njit)  # for kernels that allocate memory
 
 
-def compiled_for(function, arguments):
-    """The kernel compiled for the types of these arguments. A call skips numba's look at the types: 60 us."""
+def compiled_for(function: Any, arguments: tuple[Any, ...]) -> Any:
+    """`function` compiled for the types of these arguments, to be called without numba's check of the types.
+
+    That takes 20 us of the 34 us of `Simulation.advance(1)`.
+    """
     kinds = tuple(typeof(argument) for argument in arguments)
     function.compile(kinds)
     return function.get_overload(kinds)

@@ -1,26 +1,22 @@
-"""The loop over bodies around one function of a rotational integrator, in a form that LLVM turns into vector lanes.
+"""The loop of rows.py in LLVM's own instructions.
 
-It is made of LLVM's instructions, because numba's own loop over component-major arrays is slow for 30 bodies, and not in
-lanes if a scheme keeps many numbers: views of rows count references, atomically, at every call; an index may be negative,
-for all that the compiler knows; and of every two rows one of which is written it asks at every call whether they overlap.
-Here addresses are computed, LLVM is told that rows do not overlap, and that two groups of lanes should go side by side: most
-of the time of a scheme is spent waiting for square roots and quotients, where another group can be served.
+Every load and store of a row says that it does not overlap the other rows. LLVM would otherwise compare the addresses of
+rows at each call, or not use vector lanes at all because there are too many rows to compare.
 """
 
-from llvmlite import ir
 from numba import float64, int64, types
 from numba.core import cgutils
-from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
+from .rows import check_result
+
 ROWS = types.Array(float64, 2, "C")
-GROUPS = 2  # of lanes; two times four doubles are the LANES of state.py on most processors
 
 
 def over_bodies(one_body, values):
-    """A function of (orientation, spin, torque, inertia, first, last, dt) for other kernels to call.
+    """A kernel (orientation, spin, torque, inertia, first, last, dt) that moves bodies first to last - 1.
 
-    It gives bodies first to last - 1 what `one_body` makes of their columns, with `values` rows of spin.
+    `one_body` is a function of the columns of one body, with `values` rows of spin; see rotation/__init__.py.
     """
     counts = {"orientation": 4, "spin": values, "torque": 3, "inertia": 9}
     column_types = [types.UniTuple(float64, count) for count in counts.values()]
@@ -29,12 +25,8 @@ def over_bodies(one_body, values):
     def loop(typing, orientation, spin, torque, inertia, first, last, dt):
         called = typing.resolve_value_type(one_body)
         signature = called.get_call_type(typing, (*column_types, float64), {})
-        wanted, made = {"q": 4, "spin": values}, signature.return_type
-        if not isinstance(made, types.BaseTuple) or len(made) != 2:
-            raise TypingError(f"{one_body.py_func.__name__}: q and spin are wanted, got {made}")
-        for (name, count), part in zip(wanted.items(), made, strict=True):
-            if not isinstance(part, types.BaseTuple) or len(part) != count:
-                raise TypingError(f"{one_body.py_func.__name__}: {name}: {count} numbers are wanted, got {part}")
+        made = signature.return_type
+        check_result(one_body, made, values)
 
         def generate(context, builder, _, arguments):
             *arrays, first, last, dt = arguments
@@ -60,7 +52,7 @@ def over_bodies(one_body, values):
 
             following = builder.add(b, b.type(1), flags=["nsw"])
             b.add_incoming(following, builder.block)
-            _interleave(builder.cbranch(builder.icmp_signed("<", following, last), body, after))
+            builder.cbranch(builder.icmp_signed("<", following, last), body, after)
             builder.position_at_end(after)
             return context.get_dummy_value()
 
@@ -70,14 +62,14 @@ def over_bodies(one_body, values):
 
 
 def _places(context, builder, array, count, column):
-    """Addresses of the numbers of a column."""
+    """Addresses of the `count` numbers of a column."""
     array = context.make_array(ROWS)(context, builder, array)
     columns = cgutils.unpack_tuple(builder, array.shape)[1]
     return [builder.gep(array.data, [builder.add(builder.mul(columns.type(c), columns), column)]) for c in range(count)]
 
 
 def _tell_rows_apart(instructions, name, counts):
-    """Instructions that read or write a column of array `name`: no row is touched by instructions for another row."""
+    """Promise that these instructions, one for each row of array `name`, touch no other row of any array."""
     module = instructions[0].function.module
     domain = module.add_metadata(["rows"])
     scopes = {(a, c): module.add_metadata([f"{a}{c}", domain]) for a, count in counts.items() for c in range(count)}
@@ -85,12 +77,3 @@ def _tell_rows_apart(instructions, name, counts):
         others = [scope for row, scope in scopes.items() if row != (name, c)]
         instruction.set_metadata("alias.scope", module.add_metadata([scopes[name, c]]))
         instruction.set_metadata("noalias", module.add_metadata(others))
-
-
-def _interleave(branch):
-    """Mark the branch that closes a loop."""
-    module = branch.function.module
-    count = module.add_metadata(["llvm.loop.interleave.count", ir.Constant(ir.IntType(32), GROUPS)])
-    loop = module.add_metadata(["a loop", count])
-    loop.operands = (loop, count)  # LLVM wants the first entry to be the list itself
-    branch.set_metadata("llvm.loop", loop)

@@ -1,30 +1,41 @@
 """Function pointers: one type for every rotational scheme, contact law and torque.
 
-The step kernel takes them as arguments. It is then compiled once and found in the disk cache; a jitted function as an
-argument or in a closure would miss the cache in every process.
+The step kernel takes them as arguments. So it is compiled once and then found in the disk cache. With a jitted function as
+an argument or in a closure it would be compiled again in every process.
 """
 
-import warnings
 from types import FunctionType
 
 from numba import cfunc, float64, int64, types
-from numba.core.errors import NumbaExperimentalFeatureWarning
 
-from .kernels import kernel
-from .lanes import ROWS, over_bodies
+from .kernels import available, kernel
 
-ROW = types.Array(float64, 1, "C")
+if available(
+    "llvmlite.ir:IRBuilder.gep",
+    "llvmlite.ir:Module.add_metadata",
+    "numba.core.base:BaseContext.add_linking_libs",
+    "numba.core.base:BaseContext.get_function",
+    "numba.core.base:BaseContext.make_array",
+    "numba.core.base:BaseContext.make_tuple",
+    "numba.core.cgutils:unpack_tuple",
+    "numba.core.typing.context:BaseContext.resolve_value_type",
+    "numba.extending:intrinsic",
+):
+    from .lanes import over_bodies
+else:
+    from .rows import over_bodies
+
+ROWS, ROW = types.Array(float64, 2, "C"), types.Array(float64, 1, "C")
 _rotation = types.void(ROWS, ROWS, ROWS, ROWS, int64, int64, float64)
 _law = types.int64(int64, ROW, float64)
 _torque = types.void(float64, float64, ROWS, ROWS, ROWS)
 
-# numba warns at every call with a tuple of function pointers, as the stages of a scheme are.
-warnings.filterwarnings("ignore", "First-class function type", NumbaExperimentalFeatureWarning)
-
 
 def _pointer(template, name, module, signature, compiler, **functions):
-    """A copy of `template` whose global names are bound to `functions`, as a function pointer. numba's cache tells functions
-    apart by their names."""
+    """A function pointer to a copy of `template` whose global names are bound to `functions`.
+
+    The copy has its own name because numba's disk cache distinguishes functions by their names.
+    """
     copy = FunctionType(template.__code__, {**template.__globals__, **functions}, name)
     copy.__qualname__, copy.__module__ = name, module
     return compiler(copy, lambda **options: cfunc(signature, **options))
@@ -40,10 +51,11 @@ def _two_passes(orientation, spin, torque, inertia, first, last, dt):
 
 
 def rotation_pointer(functions, name, values=3, compiler=kernel):
-    """The loop over bodies around one or two functions of a rotational scheme that keeps `values` numbers per body.
+    """A function pointer to the loop over bodies around one or two functions of a rotational scheme.
 
-    Called with (orientation, spin, torque, inertia, first, last, dt), it moves bodies first to last - 1. The result for a
-    body does not depend on the range, to the last bit. No two of the arrays may overlap.
+    The scheme keeps `values` numbers of spin per body. The pointer is called with (orientation, spin, torque, inertia,
+    first, last, dt) and moves bodies first to last - 1. The result for a body does not depend on the range, to the last
+    bit. The arrays must not overlap.
     """
     passes = [over_bodies(function, values) for function in functions]
     bound = dict(zip(("first_pass", "second_pass"), passes, strict=False))
@@ -58,5 +70,5 @@ def law_pointer(loop, contact, name, compiler=kernel):
 
 
 def torque_pointer(function):
-    """A torque of the rotor bench: (t, dt, q, omega, torque)."""
+    """A function pointer to a torque of the rotor bench: (t, dt, q, omega, torque) sets `torque` (N m)."""
     return kernel(function, lambda **options: cfunc(_torque, **options))

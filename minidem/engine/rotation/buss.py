@@ -4,9 +4,9 @@
     mean  = omega + dt/2 rate + dt^2/12 rate x omega
     q(n+1) = q(n) exp(dt/2 mean),     L(n+1) = L(n) + dt M(n)
 
-Buss, J. Comput. Phys. 164, 377 (2000); SPIRAL paper, App. B.4, Eq. B.7-B.9, where the vectors are in the world frame: turned
-into the body frame of time n they are these. `spin` is L (J s, world frame). Keeps |q| = 1 to round-off without
-normalisation, and the angular momentum of a free body exactly. First order: L takes the torque of the step's beginning.
+Buss, J. Comput. Phys. 164, 377 (2000); SPIRAL paper, App. B.4, Eq. B.7-B.9, whose world-frame
+vectors are written here in the body frame of time n. `spin` is L (J s, world frame). Keeps |q| = 1 to round-off without
+normalisation, and the angular momentum of a free body exactly. First order: L uses the torque at the start of the step.
 """
 
 from ..compile.kernels import fused

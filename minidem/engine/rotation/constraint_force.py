@@ -5,8 +5,8 @@
     omega(n+1) = omega(n) + dt/2 [rate(n) + rate(n+1)]                                   three iterations
 
 Martys and Mountain, Phys. Rev. E 59, 3733 (1999), after Omelyan. l is the root of |q(n+1)| = 1. `spin` is omega(n-1) + dt/2
-rate(n-1) (rad/s, body frame): the rest of the velocity's step is done when the torque of its time is there. Keeps |q| = 1
-without normalisation but for round-off.
+rate(n-1) (rad/s, body frame); the second half kick follows once the torque at n is known. Keeps |q| = 1 to round-off
+without normalisation.
 """
 
 import math

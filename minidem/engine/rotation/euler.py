@@ -1,6 +1,6 @@
 """Euler's equations of rotational motion in the principal-axis body frame (SPIRAL paper, Eq. 8).
 
-`inertia` is nine numbers a body (state.inertia_rows): I_k, 1/I_k, and (I_y - I_z)/I_x, (I_z - I_x)/I_y, (I_x - I_y)/I_z,
+`inertia` is nine numbers per body (state.inertia_rows): I_k, 1/I_k, and (I_y - I_z)/I_x, (I_z - I_x)/I_y, (I_x - I_y)/I_z,
 because a division costs as much as ten multiplications.
 """
 
@@ -9,7 +9,7 @@ from ..compile.kernels import fused
 
 @fused
 def acceleration(omega, torque, inertia):
-    """d omega / dt = (M - omega x I omega) / I, by components."""
+    """d omega / dt = (M - omega x I omega) / I, rad/s^2."""
     wx, wy, wz = omega
     return (
         torque[0] * inertia[3] + wy * wz * inertia[6],
@@ -20,7 +20,7 @@ def acceleration(omega, torque, inertia):
 
 @fused
 def by_inertia(v, inertia):
-    """v / I, by components: the acceleration of a torque, the angular velocity of an angular momentum."""
+    """v / I by components: angular acceleration from a torque, or angular velocity from an angular momentum."""
     return v[0] * inertia[3], v[1] * inertia[4], v[2] * inertia[5]
 
 
@@ -32,4 +32,5 @@ def kicked(omega, rate, dt):
 
 @fused
 def cross(a, b):
+    """a x b"""
     return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]

@@ -1,11 +1,11 @@
-"""Fincham's leapfrog, as published: the world-frame angular momentum L lives half a step behind q.
+"""Fincham's leapfrog, as published: the world-frame angular momentum L is half a step behind q.
 
     L(n)     = L(n-1/2) + dt/2 M(n),     omega(n)     = A(q(n)) L(n) / I
     L(n+1/2) = L(n-1/2) + dt M(n),       q(n+1/2)     = q(n) + dt/2 dq/dt(q(n), omega(n))
     omega(n+1/2) = A(q(n+1/2)) L(n+1/2) / I,   q(n+1) = q(n) + dt dq/dt(q(n+1/2), omega(n+1/2))
 
-Fincham, Mol. Simul. 8, 165 (1992). A turns world into body. `spin` is L (J s, world frame). Torque-free angular
-momentum is conserved exactly. q(n+1) is normalised; q(n+1/2) only where it is made into a matrix, as a matrix needs it.
+Fincham, Mol. Simul. 8, 165 (1992). A transforms from the world to the body frame. `spin` is L (J s, world frame), conserved
+exactly for a free body. q(n+1) is normalised; q(n+1/2) only where A is computed from it.
 """
 
 from ..compile.kernels import fused

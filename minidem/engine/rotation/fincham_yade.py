@@ -1,11 +1,11 @@
-"""Fincham's leapfrog as YADE has it and as the SPIRAL paper tested it.
+"""Fincham's leapfrog as in YADE and as tested in the SPIRAL paper.
 
-Like `fincham`, but L(n+1/2) is turned into the body frame by the matrix of time n instead of n+1/2:
+Like `fincham`, but L(n+1/2) is transformed to the body frame with the matrix of time n instead of n+1/2:
 
     omega(n+1/2) = A(q(n)) L(n+1/2) / I,   q(n+1) = q(n) + dt dq/dt(q(n+1/2), omega(n+1/2))
 
-which costs an order. del Valle et al., Comput. Phys. Commun. 297, 109077 (2024), App. B.3, Eq. B.4-B.6. `spin` is L
-(J s, world frame).
+which reduces it to first order. del Valle et al., Comput. Phys. Commun. 297, 109077 (2024), App. B.3, Eq. B.4-B.6. `spin` is
+L (J s, world frame).
 """
 
 from ..compile.kernels import fused

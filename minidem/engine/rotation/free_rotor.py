@@ -2,27 +2,28 @@
 
     omega <- omega + dt/2 M(n)/I          q, omega <- free motion over dt          omega <- omega + dt/2 M(n+1)/I
 
-The gyroscopic term of Euler's equations belongs to the free motion, which is solved in closed form, so a body without
-torque moves exactly, at any step. Under torque: symmetric, second order. Splitting and closed form after van Zon and
+The gyroscopic term of Euler's equations is part of the free motion, which is solved in closed form, so the motion of a body
+without torque is exact for any step. Under torque: time-symmetric, second order. Splitting and closed form after van Zon and
 Schofield, J. Comput. Phys. 225, 145 (2007), and Celledoni, Fasso, Saefstroem and Zanna, SIAM J. Sci. Comput. 30, 2084
 (2008); the arrangement below, which needs neither the phase of the motion nor theta functions, is derived here.
 
 Two equal moments. With the symmetry axis e, the moment I across it and Omega = (I_e - I)/I omega_e,
 
-    q(t) = q exp(L t/2I) exp(-e Omega t/2),      omega across e turns about e by Omega t.                              (1)
+    q(t) = q exp(L t/2I) exp(-e Omega t/2),      omega across e rotates about e by Omega t.                            (1)
 
-Three moments. Let y be the axis of the middle moment, z the extreme axis that L circles (turned to omega_z > 0), x the
-other one, and d_ab = I_b - I_a. The invariants of Euler's equations give the largest omega_x and omega_z of the motion,
+Three moments. Let y be the axis of the middle moment, z the extreme axis that L circles (oriented so that omega_z > 0), x
+the other one, and d_ab = I_b - I_a. The invariants of Euler's equations give the largest omega_x and omega_z of the motion,
 
     X^2 = omega_x^2 + omega_y^2/r^2,                       r^2 = I_x d_xz/(I_y d_yz),
     Z^2 = omega_z^2 + omega_y^2 I_y d_xy/(I_z d_xz),       D = L^2 - 2 T I_y = I_z d_yz omega_z^2 - I_x d_xy omega_x^2,
 
-and omega = (X cn, r X sn, Z dn) with, D being the only difference (here of double-double numbers),
+and omega = (X cn, r X sn, Z dn), where D, the only subtraction, is computed in double-double arithmetic,
 
     m = I_x d_xy X^2/(I_z d_yz Z^2),       1 - m = D/(I_z d_yz Z^2),       du/dt = Z sqrt(d_xz d_yz/(I_x I_y)) sign d_xz.
 
-The addition theorems take omega over u = t du/dt without its phase. The attitude is q(t) = q P(0)^-1 exp(z psi/2) P(t),
-P(t) being the shortest turn of L(t) onto z. As L swings about z by chi in the body frame, psi + chi = Psi has the rate
+The addition theorems advance omega by u = t du/dt without its phase. The attitude is q(t) = q P(0)^-1 exp(z psi/2) P(t),
+where P(t) is the shortest rotation of L(t) onto z. As L rotates about z by chi in the body frame, psi + chi = Psi has the
+rate
 
     dPsi/dt = L (I_x omega_x^2 + I_y omega_y^2)/(I_x^2 omega_x^2 + I_y^2 omega_y^2),
 
@@ -31,16 +32,16 @@ an elliptic integral of the third kind with the parameter -n = -I_z d_xy/(I_x d_
 
     a' = (a + b)/2,   b' = sqrt(a b),   g' = (g^2 + a b)/2g,   u' = 2u,   kappa' = kappa/2 (g^2 - a b)/(g^2 + a b),
 
-with x = a cs(a u), x' = (x - a b/x)/2, sums it up from phase zero on, j = 0, 1, ... counting transformations:
+with x = a cs(a u), x' = (x - a b/x)/2, gives it from phase zero as sums over the transformations j = 0, 1, ...:
 
     Psi = L t/I_y + u sum kappa_j a_j b_j/(g_j^2 + a_j b_j)
                   + sum 2^(-j-1) atan(kappa_j sign(x_j)/(2 sqrt(x'_j^2 + a'_j^2))).                                    (2)
 
 The addition theorem of the third kind moves the start to the phase of omega (`added`).
 
-Rounding: each step is taken from the state of the last torque, not from the step before, so errors do not add up over
-free steps: q and omega stay within some 1e-16 (1 + angle turned), energy and angular momentum within 1e-15. Under torque
-q is normalised, since the roundings of its norm may all point the same way.
+Rounding: each step starts from the state at the last torque, not from the previous step, so errors do not accumulate over
+free steps: those of q and omega stay within about 1e-16 (1 + rotation angle), those of energy and angular momentum within
+1e-15. Under torque q is normalised, since the rounding errors of its norm may all have the same sign.
 """
 
 import math
@@ -51,11 +52,11 @@ from ..compile.kernels import fused, inlined, internal
 from ..quaternion import cos_sin, dot, product, turn, unit
 from .euler import by_inertia, kicked
 
-# `spin` is eight values: body-frame omega (rad/s, 3) and q (4) at the last kick, and the time since (s, 1).
+# `spin` has eight values: body-frame omega (rad/s, 3) and q (4) at the last kick, and the time since (s, 1).
 
-_SPLIT = 134217729.0  # 2^27 + 1 cuts a double in two halves (Dekker, Numer. Math. 18, 224 (1971))
-_STILL = 1e-50  # rad/s: what turns slower keeps its axis for ever, and squares of its omega would underflow
-_NONE = 1e-100  # of the largest component: what is smaller counts as zero
+_SPLIT = 134217729.0  # 2^27 + 1 splits a double into two halves (Dekker, Numer. Math. 18, 224 (1971))
+_STILL = 1e-50  # rad/s: below it the axis is constant, since squares of omega would underflow
+_NONE = 1e-100  # relative to the largest component: smaller ones count as zero
 
 
 @inlined
@@ -78,7 +79,7 @@ def exact_product(a, b):
 
 @fused
 def share(i, j, w):
-    """i (i - j) w^2 to twice the digits."""
+    """i (i - j) w^2 in double-double arithmetic, as a rounded value and its error."""
     d, d_low = exact_sum(i, -j)
     f, f_low = exact_product(i, w)
     g, g_low = exact_product(d, w)
@@ -88,7 +89,7 @@ def share(i, j, w):
 
 @fused
 def discriminant(inertia, omega):
-    """D = L^2 - 2 T I_y: zero on the separatrix, and exact near it."""
+    """D = L^2 - 2 T I_y: zero on the separatrix, and accurate near it."""
     a, a_low = share(inertia[2], inertia[1], omega[2])
     b, b_low = share(inertia[0], inertia[1], omega[0])
     s, s_low = exact_sum(a, b)
@@ -97,7 +98,7 @@ def discriminant(inertia, omega):
 
 @internal
 def cs_dn(a, b, u):
-    """a cs(a u), dn(a u) and a number of the sign of sn, of modulus k' = b/a, by Gauss' transformation.
+    """a cs(a u), dn(a u) and a number with the sign of sn, for the complementary modulus k' = b/a, by Gauss' transformation.
 
     cs = cs' dn' a'/a and dn = (x'^2 + a' b)/(x'^2 + a' a) with x' = a' cs' (Abramowitz and Stegun 16.12): sums of
     positive numbers only, so small values keep all their digits.
@@ -113,7 +114,7 @@ def cs_dn(a, b, u):
 
 @internal
 def jacobi(u, complement):
-    """sn, cn, dn and cs of the parameter m = 1 - complement."""
+    """sn, cn, dn and cs of u with the parameter m = 1 - complement."""
     if complement > 0.0:
         cs, dn, sign = cs_dn(1.0, math.sqrt(complement), u)
         sn = math.copysign(1.0 / math.sqrt(1.0 + cs * cs), sign)
@@ -124,7 +125,7 @@ def jacobi(u, complement):
 
 @fused
 def arc(t):
-    """atan(t): by its series where that is short, as all but the first one or two arcs of a sum allow."""
+    """atan(t), by its series if |t| is small, as for all but the first one or two terms of the sum in Eq. 2."""
     t2 = t * t
     if t2 > 1e-3:
         return math.atan(t)
@@ -134,7 +135,7 @@ def arc(t):
 @internal
 def precession(kappa, g, b, x):
     """The two sums of Eq. 2."""
-    if b == 0.0:  # the separatrix: all arcs of the second sum are alike
+    if b == 0.0:  # the separatrix: all terms of the second sum are alike
         return 0.0, math.atan(math.copysign(kappa, x) / math.sqrt(x * x + 1.0))
     a, weight, slope, swing = 1.0, 0.5, 0.0, 0.0
     while kappa > 1e-18 * a:
@@ -154,16 +155,16 @@ def precession(kappa, g, b, x):
 
 @fused
 def added(kappa, g, n, s0, s, s1, c1, d1):
-    """What Psi from phase u0 to u0 + u lacks of Psi from 0 to u (DLMF 19.11(i) with alpha^2 = -n; s1, c1, d1 at u0 + u).
+    """Psi from 0 to u minus Psi from phase u0 to u0 + u (DLMF 19.11(i) with alpha^2 = -n; s1, c1, d1 at u0 + u).
 
-    An angle as a pair of numbers that are proportional to its cosine and its sine.
+    The angle is returned as a pair of numbers proportional to its cosine and its sine.
     """
     return 1.0 + n * (s1 * s1 - s0 * s * c1 * d1), kappa * g * g * s0 * s * s1
 
 
 @fused
 def half(c, s):
-    """Cosine and sine of half the angle of such a pair, without a difference of nearly equal numbers."""
+    """Cosine and sine of half the angle of such a pair, without subtracting nearly equal numbers."""
     size = math.sqrt(c * c + s * s)
     if c > 0.0:
         c = size + c
@@ -191,9 +192,9 @@ def turned_about_z(q, c, s):
 
 @internal
 def tumbled(omega, inertia, t):
-    """The turn of a body with three different moments over t, as a quaternion of the body frame, and omega after it."""
-    # The axes of the file's head: y in the middle by a cyclic change, z where L circles by a quarter turn about y,
-    # omega_z > 0 by half a turn about y.
+    """Rotation of a body with three different moments in time t, as a body-frame quaternion, and the final omega."""
+    # Axes as in the module docstring: y has the middle moment after a cyclic permutation, L circles z after a quarter turn
+    # about y, and omega_z > 0 after half a turn about y.
     ix, iy, iz = inertia
     k = 0 if (ix < iy) == (iy < iz) else 1 if (iy < iz) == (iz < ix) else 2
     ix, iy, iz = cycled(inertia, k)
@@ -217,7 +218,7 @@ def tumbled(omega, inertia, t):
     u = t * math.copysign(most_z * math.sqrt(xz * yz / (ix * iy)), xz)
     s, c, d, cs = jacobi(u, complement)
 
-    # omega by the addition theorems, multiplied by its amplitudes: no phase, and nothing to divide by that may vanish.
+    # omega by the addition theorems, multiplied by its amplitudes: no phase, and no divisor that may vanish.
     d0 = wz * per_z
     low = 1.0 / (c * c + (s * d0) ** 2)  # 1/(1 - m s0^2 s^2)
     wx1 = (wx * c - wy_r * d0 * s * d) * low
@@ -234,9 +235,9 @@ def tumbled(omega, inertia, t):
     chi = c0 * c1 + g * g * s0 * s1, g * (c0 * s1 - s0 * c1)
     lack = added(kappa, g, n, s0, s, s1, c1, wz1 * per_z)
     c, s = half(chi[0] * lack[0] - chi[1] * lack[1], chi[0] * lack[1] + chi[1] * lack[0])
-    # A wrong branch of the angle would change the sign of q at most, and `advance` looks after that.
+    # A wrong branch of the angle changes at most the sign of q, which `moved` corrects.
 
-    # P^-1 exp(z psi/2) P1, where P turns L onto z: (|L| + L_z, L x z).
+    # P^-1 exp(z psi/2) P1, where P rotates L onto z: (|L| + L_z, L x z).
     before = turned_about_z(unit((momentum + lz, -ly, lx, 0.0)), c, -s)
     before = turned_about_z(before, *cos_sin(0.5 * ((momentum * t / iy + u * slope) + swing)))
     after = unit((momentum + iz * wz1, iy * wy1, -ix * wx1, 0.0))
@@ -253,7 +254,7 @@ def tumbled(omega, inertia, t):
 
 @fused
 def spun(omega, slip, t):
-    """The turn of a body symmetric about z over t, and omega after it: Eq. 1 with slip = Omega/omega_z."""
+    """Rotation of a body symmetric about z in time t, and the final omega: Eq. 1 with slip = Omega/omega_z."""
     wx, wy, wz = omega
     lag = wz * slip  # Omega
     c, s = cos_sin(0.5 * t * lag)
@@ -264,6 +265,7 @@ def spun(omega, slip, t):
 
 @fused
 def symmetric(inertia):
+    """Whether two moments are equal."""
     return inertia[0] == inertia[1] or inertia[1] == inertia[2] or inertia[2] == inertia[0]
 
 
@@ -280,7 +282,7 @@ def free_spinning(q, omega, inertia, t):
 
 @fused
 def free_tumbling(q, omega, inertia, t):
-    """The same of a body with three different moments."""
+    """q and omega of a body with three different moments after a time t without torque."""
     wx, wy, wz = abs(omega[0]), abs(omega[1]), abs(omega[2])
     most, second = max(wx, wy, wz), max(min(wx, wy), min(max(wx, wy), wz))
     if most < _STILL or second < _NONE * most:
@@ -292,14 +294,14 @@ def free_tumbling(q, omega, inertia, t):
 
 @fused
 def later(elapsed, dt):
-    """elapsed + dt, as a multiple of dt where it was one: 1e5 roundings the same way would show in the angle."""
+    """elapsed + dt, as an exact multiple of dt if elapsed was one: 1e5 equal rounding errors would show in the angle."""
     steps = np.rint(elapsed * (1.0 / dt))
     return (steps + 1.0) * dt if steps * dt == elapsed else elapsed + dt
 
 
 @fused
 def now(free, spin, inertia):
-    """omega before the closing half kick."""
+    """omega before the second half kick."""
     omega = spin[0], spin[1], spin[2]
     if spin[7] != 0.0:
         _, omega = free((spin[3], spin[4], spin[5], spin[6]), omega, inertia, spin[7])
@@ -308,14 +310,14 @@ def now(free, spin, inertia):
 
 @fused
 def moved(free, q, spin, torque, inertia, dt):
-    """From step n to step n + 1, by one of the two kinds of free motion."""
+    """q and spin at step n + 1 from those at step n; `free` is free_spinning or free_tumbling."""
     coasting = torque[0] == 0.0 and torque[1] == 0.0 and torque[2] == 0.0
     if coasting:
         origin, omega, t = (spin[3], spin[4], spin[5], spin[6]), (spin[0], spin[1], spin[2]), later(spin[7], dt)
     else:
         origin, omega, t = q, kicked(now(free, spin, inertia), by_inertia(torque, inertia), dt), dt
     p, after = free(origin, omega, inertia, t)
-    if dot(p, q) < 0.0:  # the same orientation; without jumps
+    if dot(p, q) < 0.0:  # the same orientation, without a jump of sign
         p = -p[0], -p[1], -p[2], -p[3]
     if coasting:
         return p, (omega[0], omega[1], omega[2], origin[0], origin[1], origin[2], origin[3], t)
@@ -325,7 +327,7 @@ def moved(free, q, spin, torque, inertia, dt):
 
 @fused
 def unit_again(q):
-    """A quaternion whose norm is off by a rounding; one step of Newton's method for the root that `unit` takes."""
+    """q normalised, if its norm is off by rounding only: one Newton step for the square root in `unit`."""
     scale = 1.5 - 0.5 * dot(q, q)
     return q[0] * scale, q[1] * scale, q[2] * scale, q[3] * scale
 
@@ -350,7 +352,7 @@ def advance_tumbling(q, spin, torque, inertia, dt):
     return moved(free_tumbling, q, spin, torque, inertia, dt)
 
 
-advance = advance_spinning, advance_tumbling  # the first without loops and calls: in vector lanes
+advance = advance_spinning, advance_tumbling  # the first has no loops and calls, so it is vectorised
 
 
 @fused

@@ -4,9 +4,9 @@
     q(n+1) = q(n) + dt/6 (k1 + 2 k2 + 2 k3 + k4),   k = dq/dt(., omega)                  normalised
     L(n+1) = L(n) + dt M(n)
 
-Int. J. Numer. Methods Eng. 74, 1303 (2008), as in the SPIRAL paper, App. B.6, Eq. B.13-B.15: with one torque a step,
-without the original's second evaluation for L. `spin` is L (J s, world frame), conserved exactly for a free body. First
-order: omega is held over the step.
+Int. J. Numer. Methods Eng. 74, 1303 (2008), as in the SPIRAL paper, App. B.6, Eq. B.13-B.15: with one torque evaluation
+per step, without the second one for L in the original. `spin` is L (J s, world frame), conserved exactly for a free body.
+First order: omega is constant during the step.
 """
 
 from ..compile.kernels import fused

@@ -1,63 +1,71 @@
-"""From the name of a rotational integrator to its compiled functions."""
+"""Compile a rotational integrator, given its name."""
 
 from functools import cache
 from importlib import import_module
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..compile.kernels import fused, in_this_process, kernel
 from ..compile.pointers import rotation_pointer
-from .registry import SCHEMES
+from .registry import SCHEMES, Scheme
+
+
+class Stage(NamedTuple):
+    """One torque evaluation of a step and the function that uses it.
+
+    The time comes first: numba warns about tuples that begin with a function pointer.
+    """
+
+    time: float  # of the torque, in steps after n
+    move: Any  # function pointer, see compile/pointers.py
 
 
 class Rotation(NamedTuple):
-    """A scheme over all bodies, as function pointers; see rotation/__init__.py."""
+    """A compiled scheme: function pointers that act on ranges of bodies. rotation/__init__.py says what each one does."""
 
     values: int  # rows of `spin`
-    starts: tuple
-    start_times: tuple  # of the torque of each start, in steps
-    stages: tuple
-    times: tuple  # of the torque of each stage, in steps after n
-    on_step: object
-    foresee: object
+    starts: tuple[Stage, ...]
+    stages: tuple[Stage, ...]
+    on_step: Any
+    foresee: Any
 
     @property
-    def start(self):
-        return self.starts[0]
+    def start(self) -> Any:
+        """The function pointer of the first start."""
+        return self.starts[0].move
 
     @property
-    def advance(self):
-        """Of a scheme with a single torque evaluation."""
-        return self.stages[0]
+    def advance(self) -> Any:
+        """The function pointer of the step, for schemes with one torque evaluation per step."""
+        return self.stages[0].move
 
 
-def rotation(name):
+def rotation(name: str) -> Rotation:
+    """The compiled scheme of that name."""
     return compiled(SCHEMES[name])
 
 
 @cache
-def compiled(scheme):
-    name = scheme.name
+def compiled(scheme: Scheme) -> Rotation:
+    """The function pointers of a scheme, from the disk cache if they are there."""
     parts = scheme.parts or vars(import_module(scheme.module))
-    # The disk cache knows the sources of the package only; a scheme from elsewhere may have been edited since.
+    # The name of the cache folder covers the sources of the package only. A scheme from elsewhere may have been edited.
     compiler = kernel if scheme.parts is None else in_this_process
 
-    def pointer(functions, part):
-        """Of one function, or of a tuple of them, to be gone through one after the other."""
+    def pointer(functions: Any, part: str) -> Any:
+        """The function pointer of one function, or of a tuple of functions that act one after the other."""
         functions = functions if isinstance(functions, tuple) else (functions,)
-        parts_of_body = [function if hasattr(function, "py_func") else fused(function) for function in functions]
-        return rotation_pointer(parts_of_body, f"{name}.{part}", scheme.values, compiler)
+        passes = [function if hasattr(function, "py_func") else fused(function) for function in functions]
+        return rotation_pointer(passes, f"{scheme.name}.{part}", scheme.values, compiler)
 
-    def pointers(functions, part):
+    def stages(functions: tuple[Any, ...], times: tuple[float, ...], part: str) -> tuple[Stage, ...]:
         distinct = {f: pointer(f, f"{part}{k}") for k, f in enumerate(dict.fromkeys(functions))}
-        return tuple(distinct[f] for f in functions)
+        return tuple(Stage(time, distinct[f]) for time, f in zip(times, functions, strict=True))
 
     on_step = pointer(parts["on_step"], "on_step")
     return Rotation(
         scheme.values,
-        pointers(parts.get("starts") or (parts["start"],), "start"),
-        parts.get("start_times", (0.0,)),
-        pointers(parts.get("stages") or (parts["advance"],), "advance"),
-        parts.get("times", (0.0,)),
+        stages(parts.get("starts") or (parts["start"],), parts.get("start_times", (0.0,)), "start"),
+        stages(parts.get("stages") or (parts["advance"],), parts.get("times", (0.0,)), "advance"),
         on_step,
         pointer(parts["foresee"], "foresee") if "foresee" in parts else on_step,
     )

@@ -1,14 +1,14 @@
 """The implicit midpoint rule of Austin, Krishnaprasad and Wang.
 
-    w          = omega(n) + dt/2 rate(w, M),     omega(n+1) = 2 w - omega(n)                        w: omega of the middle
+    w          = omega(n) + dt/2 rate(w, M),     omega(n+1) = 2 w - omega(n)                        w: omega at the midpoint
     q(n+1)     = q(n) cay(dt w)
 
-Newton's method finds w for a given torque; the torque is that of the middle (q(n) and half the turn, w, t + dt/2) and is
-found by taking it eight times over.
+Newton's method finds w for a given torque. The torque is that at the midpoint (q(n) and half the rotation, w, t + dt/2),
+found by a fixed-point iteration with eight evaluations.
 
 Austin, Krishnaprasad, Wang, J. Comput. Phys. 107, 105 (1993), called AKW by Krysl and Endres. Conserves energy and angular
 momentum of a free body exactly, as the rule does with all quadratic invariants. Between stages q and the first three values
-of `spin` hold the middle; then come q(n) and omega(n): ten values.
+of `spin` are those at the midpoint, followed by q(n) and omega(n): ten values.
 """
 
 from ..compile.kernels import fused
@@ -24,14 +24,14 @@ on_step = rk4.on_step
 
 @fused
 def turn(w, dt):
-    """The unit quaternion of cay(dt w): about w by 2 atan(dt |w| / 2)."""
+    """The unit quaternion of cay(dt w): a rotation about w by 2 atan(dt |w| / 2)."""
     h = 0.5 * dt
     return unit((1.0, h * w[0], h * w[1], h * w[2]))
 
 
 @fused
 def middle(p, omega, torque, inertia, dt):
-    """Orientation and angular velocity half a step from p and omega, under a constant body-frame torque."""
+    """Orientation and angular velocity half a step after p and omega, under a constant body-frame torque."""
     w = velocity(omega, torque, inertia, dt)
     c = turn(w, dt)
     return product(p, unit((1.0 + c[0], c[1], c[2], c[3]))), w + p + omega

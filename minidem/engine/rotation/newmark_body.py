@@ -5,7 +5,7 @@
     q(n+1)       = q(n) exp(dt/2 omega(n+1/2))
 
 Krysl and Endres, Int. J. Numer. Methods Eng. 62, 2154 (2005), Sec. 2.4 (NMB), with omega(n-1/2) = omega(n-1) + dt/2
-rate(n-1), which is what is kept. Time-reversible; the energy of a heavy top does not drift. Keeps |q| = 1 to round-off
+rate(n-1), which is `spin`. Time-reversible; the energy of a heavy top does not drift. Keeps |q| = 1 to round-off
 without normalisation.
 """
 
@@ -16,7 +16,7 @@ from .euler import acceleration, by_inertia, kicked
 
 @fused
 def refined(omega, still, a, b, c):
-    """omega after four iterations of Newton's method for omega = still + (a yz, b zx, c xy)."""
+    """omega after four Newton iterations for omega = still + (a yz, b zx, c xy)."""
     x, y, z = omega
     for _ in range(4):
         ayz, bzx, cxy = a * y * z, b * z * x, c * x * y
@@ -37,9 +37,9 @@ def refined(omega, still, a, b, c):
 def velocity(before, torque, inertia, dt):
     """omega(n) from omega(n-1/2): the root of omega - dt/2 rate(omega) - before (Eq. 42 and 43).
 
-    Newton's method starts with an error of h = dt |omega| / 2 and squares it: round-off is reached after 3 iterations at
-    h = 0.1, 4 at 0.5, 7 at 1 (the worst of 20,000 bodies). Eight are made, always, since a branch would keep bodies from
-    being moved several at a time; four by four, since LLVM leaves longer loops as they are, which would do the same.
+    The initial error of Newton's method is about h = dt |omega| / 2, and each iteration squares it: round-off is reached
+    after 3 iterations at h = 0.1, 4 at 0.5, 7 at 1 (worst of 20,000 bodies). There are always eight, since a branch would
+    prevent vectorisation; in two loops of four, since LLVM does not unroll longer ones, which would prevent it too.
     """
     still = kicked(before, by_inertia(torque, inertia), 0.5 * dt)
     a, b, c = 0.5 * dt * inertia[6], 0.5 * dt * inertia[7], 0.5 * dt * inertia[8]

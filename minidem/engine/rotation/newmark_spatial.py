@@ -1,12 +1,12 @@
-"""Explicit Newmark in the world frame: equal to `newmark-body` but for round-off.
+"""Explicit Newmark in the world frame: equal to `newmark-body` to round-off.
 
     omega(n)     = omega(n-1/2) + dt/2 rate(n),   i rate(n) = m(n) - omega(n) x i omega(n)          i = R I R^T
     omega(n+1/2) = omega(n) + dt/2 rate(n)
     q(n+1)       = exp(dt/2 omega(n+1/2)) q(n)                                           normalised
 
 Krysl and Endres, Int. J. Numer. Methods Eng. 62, 2154 (2005), Sec. 2.5 (NMS). `spin` is omega(n-1/2) (rad/s, WORLD frame).
-The nonlinear equation is solved in the principal axes, where i is diagonal. q is normalised: omega goes through the matrix
-of q and back in every step, so a length that is off by round-off would make omega grow exponentially.
+The nonlinear equation is solved in the principal axes, where i is diagonal. q is normalised: omega is transformed by q
+and back in every step, so a round-off error of |q| would make omega grow exponentially.
 """
 
 from ..compile.kernels import fused

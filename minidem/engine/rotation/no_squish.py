@@ -1,13 +1,13 @@
 """The symplectic quaternion scheme of Miller et al. (NO_SQUISH), as in LAMMPS and HOOMD.
 
     L <- L + dt/2 M(n)
-    turn about the body axes z, y, x, y, z by dt/2, dt/2, dt, dt/2, dt/2 times L_k / I_k: q <- q exp(.), L <- exp(-.) L
+    rotate about the body axes z, y, x, y, z by dt/2, dt/2, dt, dt/2, dt/2 times L_k / I_k: q <- q exp(.), L <- exp(-.) L
     L <- L + dt/2 M(n+1)
 
-Miller et al., J. Chem. Phys. 116, 8649 (2002); Dullweber, Leimkuhler, McLachlan, J. Chem. Phys. 107, 5840 (1997) in
-matrices. With the quaternion's conjugate momentum p = 2 q L this is their splitting. `spin` is L (J s, body frame) before
-the closing half kick. Symplectic and time-reversible: energy without drift; keeps |q| = 1 and the angular momentum of a
-free body to round-off, without normalisation.
+Miller et al., J. Chem. Phys. 116, 8649 (2002); Dullweber, Leimkuhler, McLachlan, J. Chem. Phys. 107, 5840 (1997) with
+matrices. With the conjugate momentum p = 2 q L of the quaternion this is their splitting. `spin` is L (J s, body frame)
+before the second half kick. Symplectic and time-reversible: the energy does not drift. Keeps |q| = 1 and the angular
+momentum of a free body to round-off, without normalisation.
 """
 
 from ..compile.kernels import fused
@@ -17,7 +17,7 @@ from .euler import by_inertia
 
 @fused
 def turn_x(q, m, inertia, dt):
-    """Turn about the first body axis by dt L_x / I_x."""
+    """Rotate about the first body axis by dt L_x / I_x."""
     half = 0.5 * dt * m[0] * inertia[3]
     cos, sin = cos_sin(half)
     q = q[0] * cos - q[1] * sin, q[1] * cos + q[0] * sin, q[2] * cos + q[3] * sin, q[3] * cos - q[2] * sin
@@ -27,6 +27,7 @@ def turn_x(q, m, inertia, dt):
 
 @fused
 def turn_y(q, m, inertia, dt):
+    """Rotate about the second body axis by dt L_y / I_y."""
     half = 0.5 * dt * m[1] * inertia[4]
     cos, sin = cos_sin(half)
     q = q[0] * cos - q[2] * sin, q[1] * cos - q[3] * sin, q[2] * cos + q[0] * sin, q[3] * cos + q[1] * sin
@@ -36,6 +37,7 @@ def turn_y(q, m, inertia, dt):
 
 @fused
 def turn_z(q, m, inertia, dt):
+    """Rotate about the third body axis by dt L_z / I_z."""
     half = 0.5 * dt * m[2] * inertia[5]
     cos, sin = cos_sin(half)
     q = q[0] * cos - q[3] * sin, q[1] * cos + q[2] * sin, q[2] * cos - q[1] * sin, q[3] * cos + q[0] * sin

@@ -1,12 +1,12 @@
-"""Omelyan's advanced leapfrog: omega lives half a step behind q; three iterations for the products of omega(n).
+"""Omelyan's advanced leapfrog: omega is half a step behind q; three iterations for the products of omega(n).
 
     omega(n+1/2) = omega(n-1/2) + dt d omega/dt [omega_a omega_b (n), M(n)]
     omega_a omega_b (n) = (omega_a omega_b (n-1/2) + omega_a omega_b (n+1/2)) / 2
     q(n+1) = [(1 - h^2) q + dt dq/dt(q, omega(n+1/2))] / (1 + h^2),   h = dt |omega(n+1/2)| / 4
 
 Omelyan, Phys. Rev. E 58, 1169 (1998); SPIRAL paper, App. B.5, Eq. B.10-B.12 (its first iterate: the products of n-1/2).
-Keeps |q| = 1 without normalisation but for round-off, which adds up (some 2e-17 a step). On step, omega(n) is the mean of
-the half-step values.
+Keeps |q| = 1 without normalisation; round-off accumulates (about 2e-17 per step). On step, omega(n) is the mean of the
+half-step values.
 """
 
 from ..compile.kernels import fused
@@ -16,7 +16,7 @@ from .euler import acceleration
 
 @fused
 def leap(omega, torque, inertia, dt):
-    """omega after dt; the gyroscopic products are the mean of those at the two ends."""
+    """omega after dt; the gyroscopic products are the mean of those at both ends."""
     rate = acceleration(omega, torque, inertia)
     ahead = omega
     for _ in range(3):

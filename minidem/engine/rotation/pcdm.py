@@ -1,15 +1,15 @@
 """Predictor-corrector direct multiplication of Zhao and van Wachem: q and omega on step.
 
     omega(n+1/4) = omega(n) + dt/4 rate(n),   omega(n+1/2) = omega(n) + dt/2 rate(n)            body frame of n
-    q(n+1/2)     = q(n) exp(dt/4 omega(n+1/4))                                           to turn omega(n+1/2) into the world
+    q(n+1/2)     = q(n) exp(dt/4 omega(n+1/4))                                           transforms omega(n+1/2) to the world
     q(n+1)       = exp(dt/2 omega_world(n+1/2)) q(n)
     omega(n+1)   = omega(n) + dt (M(n+1) - omega(n+1/2) x I omega(n+1/2)) / I
 
-Acta Mech. 224, 3091 (2013), as described by Seelen, Padding, Kuipers, Acta Mech. 227, 3381 (2016), whose Table 1 is met to
-3e-6 with the torque of the new time, M(n+1), in the last line. As that torque is not there yet at the end of a step, `spin`
-holds omega(n+1) without it. Keeps |q| = 1 to round-off without normalisation. Second order under a constant torque, first
-order under one that changes, since the torque of its end acts over the whole step. A torque that depends on omega is asked
-for with the value kept.
+Acta Mech. 224, 3091 (2013), as described by Seelen, Padding, Kuipers, Acta Mech. 227, 3381 (2016), whose Table 1 is
+reproduced to 3e-6 with the torque at the new time, M(n+1), in the last line. That torque is not yet known at the end of a
+step, so `spin` is omega(n+1) without it. Keeps |q| = 1 to round-off without normalisation. Second order under a constant
+torque, first order under a changing one, since the final torque acts over the whole step. A torque that depends on omega is
+evaluated with the value in `spin`.
 """
 
 from ..compile.kernels import fused

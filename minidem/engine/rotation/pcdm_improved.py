@@ -1,14 +1,14 @@
-"""Improved PCDM: omega and a second orientation p live half a step behind; q and omega of the step are predictions.
+"""Improved PCDM: omega and a second orientation p are half a step behind; q and omega on step are predictions.
 
-    rate(n)      = d omega/dt[w(n), M(n)]                              w(n), q(n): the predictions, where M(n) was taken
+    rate(n)      = d omega/dt[w(n), M(n)]                              w(n), q(n): predictions, used for M(n)
     omega(n+1/2) = omega(n-1/2) + dt rate(n)
     p(n+1/2)     = exp(dt/2 w_world(n)) p(n-1/2)
     q(n+1)       = p(n+1/2) exp(dt/4 [omega(n+1/2) + dt/4 rate(n)])
     w(n+1)       = omega(n+1/2) + dt/2 rate(n)
 
 Seelen, Padding, Kuipers, Acta Mech. 227, 3381 (2016), Sec. 2.2. `spin` is omega(n-1/2), w(n) (rad/s, body frame) and
-p(n-1/2): ten values. All that forces may depend on is predicted for the time of the torque, so it is second order for
-torques that depend on omega too. Keeps |q| = 1 to round-off without normalisation.
+p(n-1/2): ten values. Everything that forces may depend on is predicted at the time of the torque, so it is second order
+also for torques that depend on omega. Keeps |q| = 1 to round-off without normalisation.
 """
 
 from ..compile.kernels import fused

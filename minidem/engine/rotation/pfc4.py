@@ -4,8 +4,8 @@
     R(n+1)     = (1 + dt omega(n+1)~) R(n)                                               made orthonormal
 
 PFC4 manual; Ostanin et al., Comput. Phys. Commun. 296, 109034 (2024); SPIRAL paper, App. B.7, Eq. B.16-B.18. The papers do
-not say how the matrix is kept orthonormal; here by Gram and Schmidt, beginning with the first axis, and q takes the place
-of R, so that what is made orthonormal is the turn of one step, and q is normalised. `spin` is omega (rad/s, WORLD frame).
+not say how the matrix is kept orthonormal. Here q replaces R: the rotation of one step is made orthonormal by Gram-Schmidt,
+starting with the first axis, and q is normalised. `spin` is omega (rad/s, WORLD frame).
 First order.
 """
 
@@ -28,18 +28,19 @@ def on_step(q, omega, torque, inertia, dt):
 
 @fused
 def direction(v):
+    """v / |v|"""
     scale = 1.0 / math.sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
     return v[0] * scale, v[1] * scale, v[2] * scale
 
 
 @fused
 def orthonormal(v):
-    """The rotation, as a quaternion, that Gram and Schmidt make of the columns of 1 + v~."""
+    """The rotation, as a quaternion, obtained from the columns of 1 + v~ by Gram-Schmidt; not yet of unit length."""
     a = direction((1.0, v[2], -v[1]))
     b = -v[2], 1.0, v[0]
     b = direction(kicked(b, a, -(a[0] * b[0] + a[1] * b[1] + a[2] * b[2])))
     c = cross(a, b)
-    # Right as long as the turn is not by 180 degrees; not of unit length yet.
+    # valid for rotations by less than 180 degrees
     return 1.0 + a[0] + b[1] + c[2], b[2] - c[1], c[0] - a[2], a[1] - b[0]
 
 

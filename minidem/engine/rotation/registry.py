@@ -5,9 +5,12 @@ from dataclasses import dataclass
 from typing import Any
 
 
-@dataclass(frozen=True, eq=False)  # compared by identity: a name registered again is another scheme
+@dataclass(frozen=True, eq=False)  # compared by identity: registering a name again makes a new scheme
 class Scheme:
-    """`order_q` and `order_omega` are global orders of convergence under a constant body-frame torque."""
+    """A row of the catalogue.
+
+    `order_q` and `order_omega` are the orders of convergence at a fixed time under a constant body-frame torque.
+    """
 
     name: str
     order_q: int
@@ -16,20 +19,23 @@ class Scheme:
     summary: str
     conserves: str = ""
     torque_evaluations: int = 1
-    normalises: bool = False  # the quaternion, because it would not keep its length otherwise
-    values: int = 3  # numbers that a body keeps from step to step beside q
-    parts: Mapping[str, Any] | None = None  # the functions of a scheme that is not in this folder
+    normalises: bool = False  # whether the scheme has to normalise q to keep its length
+    values: int = 3  # numbers that the scheme keeps per body from step to step, besides q
+    parts: Mapping[str, Any] | None = None  # functions of a registered scheme; None for those in this folder
 
     @property
     def module(self) -> str:
+        """Full name of the module of a built-in scheme."""
         return "minidem.engine.rotation." + self.name.replace("-", "_")
 
     @property
     def order(self) -> int:
+        """The lower of the two orders."""
         return min(self.order_q, self.order_omega)
 
     @property
     def usable_in(self) -> str:
+        """Where the scheme can be used; scenarios allow one torque evaluation per step."""
         return "any scenario" if self.torque_evaluations == 1 else "minidem rotor"
 
 
@@ -46,11 +52,15 @@ def register(
     source: str = "",
     summary: str = "",
 ) -> Scheme:
-    """Add a scheme of one's own: three functions of one body as rotation/__init__.py describes them, compiled by numba."""
+    """Add a scheme to the catalogue and return its row.
+
+    `start`, `advance`, `on_step` and `foresee` are compiled functions of one body as described in rotation/__init__.py.
+    A registered name may be registered again; that of a built-in scheme may not.
+    """
     if not name or (name in SCHEMES and SCHEMES[name].parts is None):
-        raise ValueError(f'"{name}" is no name, or that of a built-in integrator; choose another')
+        raise ValueError(f'"{name}" is empty or the name of a built-in integrator; choose another name')
     if values < 3:
-        raise ValueError(f"values: must be 3 or more, the angular velocity at least, got {values}")
+        raise ValueError(f"values: must be 3 or more, for the angular velocity, got {values}")
     parts: dict[str, Any] = {"start": start, "advance": advance, "on_step": on_step}
     if foresee is not None:
         parts["foresee"] = foresee

@@ -1,4 +1,4 @@
-"""Richardson's extrapolation of q, as in the rigid-body fixes of LAMMPS; the angular momentum L lives half a step behind.
+"""Richardson's extrapolation of q, as in the rigid-body fixes of LAMMPS; the angular momentum L is half a step behind.
 
     L(n+1/2) = L(n-1/2) + dt M(n)
     full: q + dt dq/dt(q, omega(q))                  one step                            normalised
@@ -7,7 +7,7 @@
     omega(q) = A(q) L(n+1/2) / I
 
 LAMMPS documentation, fix rigid and fix nve/asphere; Kamberaj, Li, Hansen, J. Chem. Phys. 122, 224114 (2005) describe the
-fixes' other parts. `spin` is L (J s, world frame), conserved exactly for a free body.
+other parts of the fixes. `spin` is L (J s, world frame), conserved exactly for a free body.
 """
 
 from ..compile.kernels import fused

@@ -1,10 +1,10 @@
-"""Classical Runge-Kutta of fourth order: four torque evaluations a step.
+"""Classical Runge-Kutta of fourth order: four torque evaluations per step.
 
     y(n+1) = y(n) + dt/6 (k1 + 2 k2 + 2 k3 + k4),   y = (q, omega),   k = (dq/dt, d omega/dt)          q normalised
 
-Kutta, Z. Math. Phys. 46, 435 (1901). The yardstick of the SPIRAL paper's Sec. 3. Between stages q and the first three
-values of `spin` hold the trial state that the next torque is wanted for; then come q(n), omega(n) and the sums of the rates
-of q and omega: 17 values.
+Kutta, Z. Math. Phys. 46, 435 (1901). The benchmark in Sec. 3 of the SPIRAL paper. Between stages q and the first three
+values of `spin` are the trial state for the next torque, followed by q(n), omega(n) and the weighted sums of the rates of q
+and omega: 17 values.
 """
 
 from ..compile.kernels import fused
@@ -26,7 +26,7 @@ def on_step(q, spin, torque, inertia, dt):
 
 @fused
 def stage(q, omega, base_q, base_omega, sum_q, sum_omega, torque, inertia, weight, step):
-    """Add the rates of the trial state to the sums, and go `step` from the base with them."""
+    """Add the rates of the trial state to the sums, and make the next trial state with them, `step` (s) after the base."""
     dq, domega = rate_of(q, omega), acceleration(omega, torque, inertia)
     sum_q, sum_omega = moved(sum_q, dq, weight), kicked(sum_omega, domega, weight)
     return moved(base_q, dq, step), kicked(base_omega, domega, step) + base_q + base_omega + sum_q + sum_omega
@@ -40,6 +40,7 @@ def first(q, spin, torque, inertia, dt):
 
 @fused
 def parts(spin):
+    """omega of the trial state, q(n), omega(n), and the sums of the rates of q and omega."""
     return (
         (spin[0], spin[1], spin[2]),
         (spin[3], spin[4], spin[5], spin[6]),

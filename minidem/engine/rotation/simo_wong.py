@@ -6,8 +6,8 @@
 
 Simo and Wong, Int. J. Numer. Methods Eng. 31, 19 (1991), with beta = 0, as given by Krysl and Endres, App. A (SW). The
 recurrence for the rate is w(n+1/2) = 2 omega(n) - w(n-1/2). `spin` is L(n-1/2) (J s, world frame) and w(n-1/2) (rad/s, body
-frame): six values. Conserves the angular momentum of a free body exactly. Krysl and Endres see its energy
-drift at all steps; here it does at large ones, where it is unstable. Keeps |q| = 1 to round-off without normalisation.
+frame): six values. Conserves the angular momentum of a free body exactly. Krysl and Endres find that its energy drifts
+for all time steps; here it does only for large ones, where it is unstable. Keeps |q| = 1 to round-off without normalisation.
 """
 
 from ..compile.kernels import fused

@@ -1,11 +1,11 @@
-"""SPIRAL, the leapfrog variant: omega lives half a step behind q.
+"""SPIRAL, the leapfrog variant: omega is half a step behind q.
 
-    omega(n+1/2) = omega(n-1/2) + (K1 + K2 + 4 K3)/6            SSPRK3 with the torque of time n held constant
+    omega(n+1/2) = omega(n-1/2) + (K1 + K2 + 4 K3)/6            SSPRK3 with constant torque M(n)
     q(n+1)       = q(n) exp(dt/2 omega(n+1/2))
 
-del Valle, Angelidakis, Roy, Munoz, Poeschel, Comput. Phys. Commun. 297, 109077 (2024), Eq. 7-10. The start takes omega
-half a step back by the same SSPRK3 with -dt/2, and the output takes it half a step forward.
-Keeps |q| = 1 to round-off without normalisation. Not symplectic; energy and angular momentum to third order in a step.
+del Valle, Angelidakis, Roy, Munoz, Poeschel, Comput. Phys. Commun. 297, 109077 (2024), Eq. 7-10. The start moves omega
+half a step back by the same SSPRK3 with -dt/2; the output moves it half a step forward. Keeps |q| = 1 to round-off without
+normalisation. Not symplectic; the error of energy and angular momentum is of third order per step.
 """
 
 from ..compile.kernels import fused

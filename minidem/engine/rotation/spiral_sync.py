@@ -1,10 +1,10 @@
-"""SPIRAL, the non-leapfrog variant: q and omega are both on step, and q goes first.
+"""SPIRAL, the non-leapfrog variant: q and omega are both on step, and q is advanced first.
 
     q(n+1)     = q(n) exp(dt/2 omega(n)) exp(dt^2/4 d omega/dt(n))
-    omega(n+1) = omega(n) + (K1 + K2 + 4 K3)/6                   SSPRK3 with the torque of time n held constant
+    omega(n+1) = omega(n) + (K1 + K2 + 4 K3)/6                   SSPRK3 with constant torque M(n)
 
 del Valle et al., Comput. Phys. Commun. 297, 109077 (2024), App. A. Keeps |q| = 1 to round-off without normalisation.
-With a torque that changes during the step it is of first order, since it holds the torque of the step's beginning.
+First order under a changing torque, since the torque at the start of the step is used for the whole step.
 """
 
 from ..compile.kernels import fused

@@ -1,149 +1,26 @@
-"""Which spheres may touch: bodies near each other first, then the spheres of near bodies.
-
-Bodies of similar size share a grid of cells, so that large bodies among small ones cost no more than the cells they cover
-(as in the hierarchy of Ogarko and Luding, Comput. Phys. Commun. 183, 931, 2012). A body looks at the cells of each grid that
-its bounding sphere reaches. The grids cover the middle of the system; bodies beyond are counted to the outermost cells,
-so bodies may fly any distance away: what is near in space is near in cells, too.
-"""
+"""Neighbour lists: which spheres may touch. Bodies near each other first (grid.py), then the spheres of near bodies."""
 
 import math
 
-from ..compile.kernels import inlined, internal, kernel
-from ..geometry import ONE, column, height, index, minus, outside, set_centre, sphere, square, squared_distance
+from ..compile.kernels import inlined, internal
+from ..geometry import ONE, column, index, minus, set_centre, sphere, square, squared_distance, squared_distance_from_box
 from ..quaternion import attitude, carried, matrix, squared_difference, turned_back
 from ..state import BLOCK
+from ..surfaces.plane import box_gap, gap
 from ..threads import any_says, barrier, bodies_of, share
+from .grid import fill_grid, near_bodies
 
-# Lists are made so as to last about this many steps: older lists have more candidates to go through,
-# younger ones are made more often.
+# Lists should last about this many steps: with a wider skin each step has more candidates, with a narrower one lists are
+# made more often.
 STEPS_PER_LIST = 100
 STEPS_PER_CLOSE_LIST = 15
 SMALLEST_SKIN, LARGEST_SKIN = 0.02, 0.5  # in mean bounding radii; for close lists in half skins of the others
-LARGEST_OF_MANY = 0.35  # the same for many blocks, which have no close lists: every candidate is looked at in every step
-OUTSIDE = 50  # of the sample of coordinates that tells where the bodies are, one in so many, at each end, may be an outlier
-FEW = 64  # bodies that need no cells
-
-
-@internal
-def sort(values, count):
-    """The first `count` values in ascending order (Shell, Commun. ACM 2, 30, 1959)."""
-    step = 1
-    while 3 * step < count:
-        step = 3 * step + 1
-    while step > 0:
-        for k in range(step, count):
-            value, p = values[k], k
-            while p >= step and values[p - step] > value:
-                values[p] = values[p - step]
-                p -= step
-            values[p] = value
-        step //= 3
-
-
-@internal
-def most_between(values, sample):
-    """Bounds of most of the values, without those far off."""
-    count = min(values.size, sample.size)
-    for k in range(count):
-        sample[k] = values[k * values.size // count]
-    sort(sample, count)
-    low, high = sample[count // OUTSIDE], sample[count - 1 - count // OUTSIDE]
-    margin = 1.5 / OUTSIDE * (high - low)  # for evenly spread bodies: the ends of the box
-    return low - margin, high + margin
-
-
-@inlined
-def cell(x, size, count):
-    """Along one axis, from the corner of the first; the first of those that are there, also for a NaN, or the last."""
-    c = x / size
-    return 0 if not c > 0.0 else int(c) if c < count else count - 1
-
-
-@internal
-def fill_grid(position, skin, grid):
-    """Sort the bodies into cells."""
-    level, size, counts = grid.level, grid.size, grid.counts
-    first, start, slot = grid.first_cell, grid.start, grid.slot
-    member, origin, level_reach = grid.member, grid.origin, grid.level_reach
-    extent = grid.extent
-    n = level.size
-    for c in range(3):
-        low, high = most_between(position[c], grid.sample) if n > FEW else (0.0, 0.0)
-        origin[c] = low
-        extent[c] = min(high - low, 1e300) if high > low else 0.0
-    for g in range(size.size):
-        size[g] = max(2.0 * level_reach[g] + skin, 1e-300)
-        room, cells = float(first[g + 1] - first[g]), math.inf
-        while cells > room:
-            cells = (extent[0] / size[g] + 1.0) * (extent[1] / size[g] + 1.0) * (extent[2] / size[g] + 1.0)
-            if cells > room:
-                size[g] *= max(1.01, min((cells / room) ** 0.33, 1e100))
-        for c in range(3):
-            counts[g, c] = int(extent[c] / size[g]) + 1
-
-    for s in range(start.size):
-        start[s] = 0
-    for b in range(n):
-        g = level[b]
-        x, y, z = position[0, b] - origin[0], position[1, b] - origin[1], position[2, b] - origin[2]
-        along, line = cell(x, size[g], counts[g, 0]), cell(y, size[g], counts[g, 1])
-        slot[b] = first[g] + along + counts[g, 0] * (line + counts[g, 1] * cell(z, size[g], counts[g, 2]))
-        start[slot[b]] += 1
-    total = 0
-    for s in range(start.size):  # the end of each cell
-        total += start[s]
-        start[s] = total
-    for b in range(n - 1, -1, -1):  # from the back: bodies of a cell in ascending order, and then `start` is its start
-        start[slot[b]] -= 1
-        member[start[slot[b]]] = b
-
-
-@internal
-def near_bodies(a, first, position, reach, skin, grid, near):
-    """Bodies whose bounding spheres are closer to that of `a` than the skin, in ascending order, without those from `first`
-    to `a`. They are written to `near`; returns their number."""
-    size, counts, start = grid.size, grid.counts, grid.start
-    member, first_cell = grid.member, grid.first_cell
-    level_reach, origin = grid.level_reach, grid.origin
-    here = column(position, a)
-    x, y, z = minus(here, (origin[0], origin[1], origin[2]))
-    first, own = index(first), index(a - first)
-    found = index(0)
-    for g in range(size.size):
-        width = reach[a] + level_reach[g] + skin
-        edge, nx = size[g], counts[g, 0]
-        ny, nz = counts[g, 1], counts[g, 2]
-        left, right = cell(x - width, edge, nx), cell(x + width, edge, nx)
-        for cz in range(cell(z - width, edge, nz), cell(z + width, edge, nz) + 1):
-            for cy in range(cell(y - width, edge, ny), cell(y + width, edge, ny) + 1):
-                line = first_cell[g] + nx * (cy + ny * cz)
-                for e in range(index(start[index(line + left)]), index(start[index(line + right + 1)])):
-                    b = index(member[e])
-                    # Written in any case, and kept if it is near: see contact.py.
-                    near[found] = b
-                    is_near = squared_distance(here, column(position, b)) < square(reach[a] + reach[b] + skin)
-                    found += index(is_near & (b - first > own))  # without a sign: it is huge for b < first
-    sort(near, found)
-    return found
-
-
-@kernel
-def body_pairs(position, reach, skin, grid, near, pairs):
-    """Pairs a < b of bodies whose bounding spheres are closer than the skin, in ascending order, in the columns of `pairs`
-    (2, p) as far as they go; `near` is room for n numbers. Returns the number of pairs."""
-    fill_grid(position, skin, grid)
-    count = 0
-    for a in range(reach.size):
-        for k in range(near_bodies(a, 0, position, reach, skin, grid, near)):
-            if count < pairs.shape[1]:
-                pairs[0, count], pairs[1, count] = a, near[k]
-            count += 1
-    return count
+LARGEST_OF_MANY = 0.35  # the largest skin of several blocks, which have no close lists: each step looks at every candidate
 
 
 @inlined
 def place_all(begin, end, bodies, shapes, spheres):
-    """World positions of all the spheres of bodies `begin` to `end`."""
+    """Set the world positions of all spheres of bodies `begin` to `end`."""
     position, orientation, shape = bodies.position, bodies.orientation, bodies.shape
     first_of, centre = shapes.first, shapes.centre
     first, place = spheres.first, spheres.place
@@ -157,7 +34,7 @@ def place_all(begin, end, bodies, shapes, spheres):
 
 @inlined
 def place_listed(block, bodies, shapes, spheres, lists):
-    """World positions of the spheres of a block that are on the lists."""
+    """Set the world positions of the listed spheres of a block."""
     position, orientation = bodies.position, bodies.orientation
     shape, swing = bodies.shape, bodies.swing
     first_of, centre = shapes.first, shapes.centre
@@ -181,18 +58,18 @@ def place_listed(block, bodies, shapes, spheres, lists):
 
 @internal
 def list_block(block, me, world, skin):
-    """The candidates of the spheres of one block. If there is no room for all, they are only counted."""
+    """List the candidates of the spheres of one block. Returns whether there is room for them; if not, they are only
+    counted."""
     bodies, shapes, walls = world.bodies, world.shapes, world.walls
     lists, grid, team = world.lists, world.grid, world.team
     position, orientation = bodies.position, bodies.orientation
     reach, shape = bodies.reach, bodies.shape
     first, place, spheres_in_all = world.spheres.first, world.spheres.place, world.spheres.owner.size
-    point, normal = walls.point, walls.normal
     listed, subject, candidate = lists.listed, lists.subject, lists.candidate
     near, facing = team.near[me], team.facing[me]
     facing_first, used = team.facing_first[me], team.used[me]
     near_wall, facing_box = team.near_wall[me], team.facing_box[me]
-    wide = 1.1 * skin  # where spheres are only sorted out: round-off must not lose what the other block finds
+    wide = 1.1 * skin  # for the first sieve: round-off must not lose a pair that the other block finds
     begin, end = bodies_of(block, block + 1, shape.size)
     first_sphere, last_sphere = first[begin], first[end]
     base = lists.room[block]
@@ -204,16 +81,20 @@ def list_block(block, me, world, skin):
     for a in range(begin, end):
         middle, low, high = column(position, a), column(shapes.low, index(shape[a])), column(shapes.high, index(shape[a]))
         rotation = matrix(attitude(orientation, a))
-        # Bodies with spheres that come near the box of this one, and these spheres, with a box around those of a body.
+        # Near bodies, their spheres that come near the bounding box of this one, and a box around these spheres.
         near_count, facing_count = 0, 0
         for k in range(near_bodies(a, begin, position, reach, skin, grid, near)):
             b = near[k]
-            if outside(turned_back(rotation, minus(column(position, b), middle)), low, high) > square(reach[b] + wide):
+            if squared_distance_from_box(turned_back(rotation, minus(column(position, b), middle)), low, high) > square(
+                reach[b] + wide
+            ):
                 continue
             start, box_low, box_high = facing_count, (math.inf, math.inf, math.inf), (-math.inf, -math.inf, -math.inf)
             for j in range(index(first[b]), index(first[b + 1])):
                 other = sphere(place, j)
-                if outside(turned_back(rotation, minus(other, middle)), low, high) < square(other[3] + wide):
+                if squared_distance_from_box(turned_back(rotation, minus(other, middle)), low, high) < square(
+                    other[3] + wide
+                ):
                     facing[facing_count] = j
                     facing_count += 1
                     x, y, z, r = other
@@ -226,24 +107,20 @@ def list_block(block, me, world, skin):
                 near_count += 1
         facing_first[near_count] = facing_count
 
-        wall_count = 0  # walls that the box comes near
+        wall_count = 0  # walls near the bounding box
         for w in range(walls.material.size):
-            above = height(point, normal, w, middle)
-            if above < reach[a] + wide:
-                x, y, z = turned_back(rotation, column(normal, w))
-                lowest = min(x * low[0], x * high[0]) + min(y * low[1], y * high[1]) + min(z * low[2], z * high[2])
-                if above + lowest < wide:
-                    near_wall[wall_count] = w
-                    wall_count += 1
+            if gap(walls, w, middle)[0] < reach[a] + wide and box_gap(walls, w, middle, rotation, low, high) < wide:
+                near_wall[wall_count] = w
+                wall_count += 1
 
-        # Spheres of this body, each with what it may touch.
+        # The spheres of this body, each with its candidates.
         for i in range(index(first[a]), index(first[a + ONE])):
             this, before = sphere(place, i), count
             radius = this[3]
             for k in range(near_count):
                 box = facing_box[k]
                 box_low, box_high = (box[0], box[1], box[2]), (box[3], box[4], box[5])
-                if outside(this, box_low, box_high) < square(radius + wide):
+                if squared_distance_from_box(this, box_low, box_high) < square(radius + wide):
                     for f in range(index(facing_first[k]), index(facing_first[k + 1])):
                         j = facing[f]
                         other = sphere(place, j)
@@ -255,7 +132,7 @@ def list_block(block, me, world, skin):
                             count += 1
             for k in range(wall_count):
                 w = near_wall[k]
-                if height(point, normal, w, this) < radius + skin:
+                if gap(walls, w, (this[0], this[1], this[2]))[0] < radius + skin:
                     if count < room:
                         subject[base + count], candidate[base + count] = i, spheres_in_all + w
                     count += 1
@@ -272,7 +149,7 @@ def list_block(block, me, world, skin):
 
 @internal
 def find_candidates(me, world, skin):
-    """Make the lists of the blocks of thread `me`. Returns whether there is room for them in all blocks."""
+    """Make the lists of the blocks of thread `me`. Returns whether all blocks have room for theirs."""
     bodies, lists, team = world.bodies, world.lists, world.team
     first, last = share(me, team, lists.wanted.size)
     begin, end = bodies_of(first, last, bodies.shape.size)
@@ -290,15 +167,16 @@ def find_candidates(me, world, skin):
 
 @internal
 def narrow(world, skin):
-    """Make the close lists of a single block: those of the candidates that are closer than a smaller skin.
+    """Make the close lists of a single block: the candidates that are closer than a smaller skin.
 
-    Most candidates of a thin system are far from touching; a close list is made of few, often, at little cost.
+    In a dilute system most candidates are far from touching. Close lists have few and are cheap to make, so they are made
+    often.
     """
     bodies, shapes, walls = world.bodies, world.shapes, world.walls
     lists, close, used = world.lists, world.close, world.team.used[0]
     place, spheres_in_all = world.spheres.place, world.spheres.owner.size
     begin, end = bodies_of(0, 1, bodies.shape.size)
-    block = lists.wanted.size - 1  # 0: a literal would be another type, and compiled again
+    block = lists.wanted.size - 1  # 0; a literal would be of another type, and compiled again
     place_listed(block, bodies, shapes, world.spheres, lists)
     for s in range(spheres_in_all):
         used[s] = False
@@ -311,7 +189,7 @@ def narrow(world, skin):
             if not squared_distance(this, other) < square(this[3] + other[3] + skin):
                 continue
             used[j] = True
-        elif not height(walls.point, walls.normal, index(j - spheres_in_all), this) < this[3] + skin:
+        elif not gap(walls, index(j - spheres_in_all), (this[0], this[1], this[2]))[0] < this[3] + skin:
             continue
         used[i] = True
         close.subject[count], close.candidate[count] = i, j
@@ -327,7 +205,7 @@ def narrow(world, skin):
 
 @internal
 def renew_lists(me, world):
-    """Lists for the present positions. Returns whether there is room for them; if not, make room and ask again."""
+    """Make lists for the present positions. Returns whether there is room for them; if not, make room and call again."""
     bodies, lists, close = world.bodies, world.lists, world.close
     single = lists.wanted.size == 1
     outdated = True
@@ -336,7 +214,7 @@ def renew_lists(me, world):
         close_skin = next_skin(close.skin[0], close.age[0], STEPS_PER_CLOSE_LIST, 0.5 * lists.skin[0])
         lists.age[0] += close.age[0]
         close.age[0] = 0
-        still = 0.5 * (lists.skin[0] - close_skin)  # they must last as long as the close ones
+        still = 0.5 * (lists.skin[0] - close_skin)  # the wide lists must last as long as the close ones
         begin, end = bodies_of(0, 1, bodies.shape.size)
         outdated = travelled(begin, end, bodies, lists.old_position, lists.old_orientation, still)
     if outdated:
@@ -356,7 +234,7 @@ def renew_lists(me, world):
 
 @inlined
 def remember(begin, end, bodies, lists):
-    """Where the bodies were when the lists were made."""
+    """Store the positions and orientations for which the lists were made."""
     position, orientation = bodies.position, bodies.orientation
     old_position, old_orientation = lists.old_position, lists.old_orientation
     for c in range(3):
@@ -370,7 +248,7 @@ def remember(begin, end, bodies, lists):
 
 @inlined
 def travelled(begin, end, bodies, position, orientation, distance):
-    """Has a sphere of the bodies `begin` to `end` moved by more than `distance` from where they were?
+    """Whether a sphere of bodies `begin` to `end` has moved by more than `distance` (m) since the lists were made.
 
     A point at R from the centre of mass has moved by at most |dx| + 2 R |dq|: its chord is 2 R sin(alpha/2) for a
     turn by alpha, and |dq| = 2 sin(alpha/4).
@@ -378,7 +256,7 @@ def travelled(begin, end, bodies, position, orientation, distance):
     x, q, swing = bodies.position, bodies.orientation, bodies.swing
     x0, q0 = position, orientation
     beyond = 0
-    if q0.shape[1] == 0:  # no turn moves anything
+    if q0.shape[1] == 0:  # all spheres are at their centres of mass: rotation moves none
         for b in range(begin, end):
             beyond += not (squared_distance(column(x, b), column(x0, b)) <= distance * distance)  # also true of a NaN
     else:
@@ -391,7 +269,7 @@ def travelled(begin, end, bodies, position, orientation, distance):
 
 @inlined
 def next_skin(skin, age, steps, unit):
-    """A skin with which lists would last about so many steps at the present speeds, from those of the last lists, within
-    bounds in a unit of length. Results do not depend on it."""
+    """The skin (m) with which lists would last about `steps` steps, from the skin and age of the last ones; bounded in units
+    of a length `unit` (m). Results do not depend on it."""
     scale = min(max(steps / max(age, 1), 0.5), 2.0)
     return min(max(scale * skin, SMALLEST_SKIN * unit), LARGEST_SKIN * unit)

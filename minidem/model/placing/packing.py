@@ -1,79 +1,82 @@
-"""Dense random packings: bodies start at random places, overlapping, and their overlaps relax.
+"""Dense random packings: bodies start at random positions, overlapping, and their overlaps relax.
 
 A quench from a random state, as in O'Hern et al., Phys. Rev. E 68, 011306 (2003): below random close packing (about 0.64 for
-equal spheres, less beside walls) the overlaps fade away, above it what is left of them carries the pressure of the packing.
+equal spheres, less beside walls) the overlaps vanish; above it the remaining overlaps carry the pressure of the packing.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...engine.contact.loading import contact_law
 from ...engine.relaxation import TURNING, relax
 from ...engine.state import Bodies, Shapes, Walls
 from ...engine.world import make_room, make_world
 from ...shapes.clump import Clump
-from .random import Streams, random_orientations
+from .random import Poses, Streams, random_orientations
 
 Array = NDArray[np.float64]
-MOST_STEPS = 500  # twice as many would take another tenth off the overlaps
-LOOKS_BACK, LEAST_FALL = 50, 0.05  # done when the energy fell by less than this part in so many steps
-LEAST_STRAIN = 1e-4  # done when the overlaps are about this part of the radii
-FIRST_SKIN, FIRST_STEP = 0.3, 0.2  # in mean bounding radii; in units of (mass / modulus / radius)^(1/2)
+MOST_STEPS = 500  # 1000 would reduce the overlaps by another tenth
+LOOKS_BACK, LEAST_FALL = 50, 0.05  # steps, and the fraction by which the energy must fall in these to continue
+LEAST_STRAIN = 1e-4  # overlap in radii at which the relaxation is done
+FIRST_SKIN = 0.3  # mean bounding radii
+FIRST_STEP = 0.2  # (mass / modulus / radius)^(1/2)
 
 
 def packed_poses(
-    shape: NDArray[np.int64],
+    species: NDArray[np.int64],
     clumps: list[Clump],
-    fixed: tuple[Array, Array],
+    fixed: Poses,
     box: tuple[float, float, float],
     shapes: Shapes,
     walls: Walls,
     streams: Streams,
-) -> tuple[Array, Array]:
-    """Positions (n, 3) and principal-axis orientations (n, 4) of all bodies, which may press on each other.
+) -> Poses:
+    """Poses of n bodies, principal axes -> world, with small overlaps where the packing is dense.
 
-    The first bodies stay as given in `fixed` (positions, orientations); the others fill the box between them.
+    `species` (n,) is the clump of each body. The first bodies are `fixed`; the others fill the box (m) around them.
     """
-    bodies, size = random_start(shape, clumps, fixed, box, streams)
-    one_modulus = np.ones((1 + max(shapes.material.max(), walls.material.max()),) * 2)  # overlaps regardless of materials
+    bodies, size = random_start(species, clumps, fixed, box, streams)
+    # One stiffness for all materials: only the overlaps count.
+    constants = np.full((1 + max(shapes.material.max(), walls.material.max()),) * 2, (4.0 / 3.0) * (4.0 / 3.0))
     least_energy = LEAST_STRAIN**2.5 * float(np.sum(size**3))
     pace = np.array([FIRST_STEP, TURNING, 0.0])
-    world = make_world(bodies, shapes, walls, one_modulus, skin=FIRST_SKIN * float(bodies.reach.mean()))
-    energy = np.empty(0)
+    world = make_world(bodies, shapes, walls, constants, skin=FIRST_SKIN * float(bodies.reach.mean()))
+    energy, law = np.empty(0), contact_law("hertz").forces
     while energy.size < MOST_STEPS and not settled(energy, least_energy):
         latest = np.empty(LOOKS_BACK)
-        steps, crowded = relax(world, size, len(fixed[0]), pace, latest)
+        steps, crowded = relax(law, world, size, len(fixed.position), pace, latest)
         energy = np.append(energy, latest[:steps])
         if crowded:
             make_room(world)
-        elif steps < LOOKS_BACK:  # nothing touches any more
+        elif steps < LOOKS_BACK:  # no contacts are left
             break
-    return bodies.position.T, bodies.orientation.T  # no copies: there is no room for them beside the world
+    return Poses(bodies.position.T, bodies.orientation.T)  # no copies, to save memory
 
 
 def settled(energy: Array, least: float) -> bool:
-    """Is the last of the energies almost nothing, or does the energy hardly fall any more?"""
+    """Whether the last of the energies is at most `least`, or the energy has almost stopped falling."""
     if energy.size <= 2 * LOOKS_BACK:
         return bool(energy.size and energy[-1] <= least)
     return bool(energy[-1] <= least or energy[-1] > (1.0 - LEAST_FALL) * energy[-1 - LOOKS_BACK])
 
 
 def random_start(
-    shape: NDArray[np.int64],
+    species: NDArray[np.int64],
     clumps: list[Clump],
-    fixed: tuple[Array, Array],
+    fixed: Poses,
     box: tuple[float, float, float],
     streams: Streams,
 ) -> tuple[Bodies, Array]:
-    """Bodies at rest, overlapping, and the radii (n,) of spheres of their volumes, m."""
-    n, first = shape.size, len(fixed[0])
-    size = np.cbrt([0.75 / np.pi * clump.volume for clump in clumps])[shape]
+    """Overlapping bodies at rest, and the radii (n,) of spheres of the same volumes, m."""
+    n, first = species.size, len(fixed.position)
+    size = np.cbrt([0.75 / np.pi * clump.volume for clump in clumps])[species]
     margin = np.minimum(size[first:], 0.5 * np.array(box)[:, None])
     position, orientation = np.empty((3, n)), np.empty((4, n))
-    position[:, :first], orientation[:, :first] = fixed[0].T, fixed[1].T
+    position[:, :first], orientation[:, :first] = fixed.position.T, fixed.orientation.T
     room = np.array(box)[:, None] - 2.0 * margin
-    position[:, first:] = margin + room * one_in_each_cell(shape[first:], box, streams.positions)
+    position[:, first:] = margin + room * one_in_each_cell(species[first:], box, streams.positions)
     orientation[:, first:] = random_orientations(streams.orientations, n - first).T
-    # The stiffness of a contact goes with the radius: with a mass that does so too, small and large bodies relax alike.
+    # The stiffness of a contact grows with the radius; masses that do so too let small and large bodies relax alike.
     gyration = np.array([clump.principal_inertia / clump.mass for clump in clumps]).T
     swing = [float(np.linalg.norm(clump.body_spheres[:, :3], axis=1).max()) for clump in clumps]
     return Bodies(
@@ -84,24 +87,24 @@ def random_start(
         force=np.zeros((3, n)),
         torque=np.zeros((3, n)),
         mass=size,
-        inertia=size * gyration.take(shape, axis=1),  # the moments are all that `relax` looks at
-        reach=np.array([clump.bounding_radius for clump in clumps])[shape],
-        swing=np.array(swing)[shape],
-        shape=shape,
+        inertia=size * gyration.take(species, axis=1),  # `relax` reads the moments only
+        reach=np.array([clump.bounding_radius for clump in clumps])[species],
+        swing=np.array(swing)[species],
+        shape=species,
     ), size
 
 
-def one_in_each_cell(kind: NDArray[np.int64], box: tuple[float, float, float], generator: np.random.Generator) -> Array:
-    """(3, n) random places as fractions of the box, evenly spread: one in each of n cells of a grid.
+def one_in_each_cell(species: NDArray[np.int64], box: tuple[float, float, float], generator: np.random.Generator) -> Array:
+    """Random positions (3, n) as fractions of the box, evenly spread: one in each of n cells of a grid.
 
-    Kinds are mixed at random, and the bodies of one kind are in the order of the cells: neighbours are near each other in
-    memory, too.
+    Species are mixed at random. The bodies of one species are in the order of the cells, so that neighbours are close in
+    memory.
     """
-    n = kind.size
+    n = species.size
     edge = np.cbrt(np.prod(box) / n)
     cells = np.ceil(np.array(box) / edge).astype(np.int64)
     cell = generator.permutation(int(cells.prod()))[:n]
-    for k in np.unique(kind):
-        cell[kind == k] = np.sort(cell[kind == k])
+    for k in np.unique(species):
+        cell[species == k] = np.sort(cell[species == k])
     column = np.stack(np.unravel_index(cell, cells[::-1])[::-1])  # x varies fastest
-    return (column + generator.random((3, n))) / cells[:, None]
+    return np.asarray((column + generator.random((3, n))) / cells[:, None])

@@ -1,6 +1,7 @@
 """Overlap-free random placement, seeded, with isotropic directions."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,12 +12,19 @@ from ...engine.state import Shapes, Walls
 
 Array = NDArray[np.float64]
 MOST_TRIES = 20_000  # for one body, before the box counts as full
-BATCH = 4096  # random poses made at a time
+BATCH = 4096  # random poses drawn at a time
+
+
+class Poses(NamedTuple):
+    """Where n bodies are and how they are oriented."""
+
+    position: Array  # (n, 3) centres of mass, world, m
+    orientation: Array  # (n, 4) unit quaternions, frame of the clump -> world
 
 
 @dataclass(frozen=True)
 class Streams:
-    """Independent random streams, so that, say, another speed leaves the positions as they were."""
+    """Independent random streams: a change of the speeds, for example, does not change the positions."""
 
     positions: np.random.Generator
     orientations: np.random.Generator
@@ -25,6 +33,7 @@ class Streams:
 
     @classmethod
     def of(cls, seed: int) -> "Streams":
+        """The streams of a scenario's seed."""
         return cls(*(np.random.default_rng(child) for child in np.random.SeedSequence(seed).spawn(4)))
 
 
@@ -39,7 +48,7 @@ def random_orientations(generator: np.random.Generator, count: int) -> Array:
 
 
 def unit_vectors(generator: np.random.Generator, shape: tuple[int, int]) -> Array:
-    """Rows of length one in directions without preference."""
+    """Rows of length one, uniform over all directions."""
     vectors = generator.standard_normal(shape)
     for begin in range(0, len(vectors), BATCH):
         vectors[begin : begin + BATCH] /= np.linalg.norm(vectors[begin : begin + BATCH], axis=1, keepdims=True)
@@ -47,24 +56,24 @@ def unit_vectors(generator: np.random.Generator, shape: tuple[int, int]) -> Arra
 
 
 def random_poses(
-    shape: NDArray[np.int64],
+    species: NDArray[np.int64],
     reach: Array,
-    fixed: tuple[Array, Array],
+    fixed: Poses,
     box: tuple[float, float, float],
     shapes: Shapes,
     walls: Walls,
     streams: Streams,
-) -> tuple[Array, Array, int]:
-    """Positions (n, 3) and principal-axis orientations (n, 4) of all bodies, and how many of them could be placed.
+) -> tuple[Poses, int]:
+    """Poses of n bodies, principal axes -> world, and the number of bodies that could be placed.
 
-    The first bodies stand as given in `fixed` (positions, orientations). The others are placed at random in the box, the
-    largest first, since they find room only while there is some.
+    `species` (n,) is the clump of each body, `reach` (n,) the radius of its bounding sphere, m. The first bodies are
+    `fixed`. The others are placed at random in the box (m), the largest first, because they need the most room.
     """
-    n, first = shape.size, len(fixed[0])
-    offset = np.concatenate([[0], np.cumsum(np.diff(shapes.first)[shape])]).astype(np.int64)
+    n, first = species.size, len(fixed.position)
+    offset = np.concatenate([[0], np.cumsum(np.diff(shapes.first)[species])]).astype(np.int64)
     owner = np.repeat(np.arange(n), np.diff(offset))
-    template = np.arange(owner.size) + (shapes.first[shape] - offset[:-1])[owner]
-    # A centre of mass stays at least this far from a wall; negative for shapes whose centre lies outside of them.
+    template = np.arange(owner.size) + (shapes.first[species] - offset[:-1])[owner]
+    # A centre of mass is at least this far from a wall; zero for a clump whose centre lies outside its spheres.
     to_surface = shapes.radius - np.linalg.norm(shapes.centre, axis=0)
     depth = np.maximum(np.maximum.reduceat(to_surface, shapes.first[:-1]), 0.0)
     finest = 2.0 * float(reach.min())
@@ -74,7 +83,7 @@ def random_poses(
     crowd = Crowd(
         position=np.zeros((3, n)),
         reach=reach,
-        depth=depth[shape],
+        depth=depth[species],
         level=level,
         offset=offset,
         place=np.zeros((3, owner.size)),
@@ -84,7 +93,7 @@ def random_poses(
         previous=np.full(n, -1, dtype=np.int64),
     )
     orientation = np.zeros((n, 4))
-    crowd.position[:, :first], orientation[:first] = fixed[0].T, fixed[1]
+    crowd.position[:, :first], orientation[:first] = fixed.position.T, fixed.orientation
     held = owner < first
     arm = quaternions.rotated(orientation[owner[held]], crowd.centre[:, held].T)
     crowd.place[:, held] = crowd.position[:, owner[held]] + arm.T
@@ -95,8 +104,8 @@ def random_poses(
         positions = streams.positions.random((BATCH, 3))
         orientations = random_orientations(streams.orientations, BATCH)
         poses = (tries, MOST_TRIES, positions, orientations, accepted)
-        stood, tries = fill(crowd, walls.point, walls.normal, box, finest, levels, first, waiting[placed:], *poses)
-        tried = slice(max(first - placed, 0), stood)  # not those that are fixed
+        filled, tries = fill(crowd, walls, box, finest, levels, first, waiting[placed:], *poses)
+        tried = slice(max(first - placed, 0), filled)  # without the fixed ones
         orientation[waiting[placed:][tried]] = orientations[accepted[tried]]
-        placed += stood
-    return crowd.position.T.copy(), orientation, placed
+        placed += filled
+    return Poses(crowd.position.T.copy(), orientation), placed

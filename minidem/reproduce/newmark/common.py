@@ -1,6 +1,6 @@
-"""What the figures of Krysl and Endres share: their norms, convergence curves, drifts, and tables of several runs."""
+"""Shared by the figures of Krysl and Endres: their norms, convergence curves, and styles of lines."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 from ...rotor.bench import integrated, steps_and_dt
 from ...rotor.cases import Case
 from ...rotor.motion import Motion
-from ...views.figures import COLOURS, log_log, new_figure
-from ..outcome import Comparison
+from ...views.colours import COLOURS
+from ...views.figures import log_log, new_figure
+from ..measures import log_slope
+from ..outcome import Comparison, stacked
 
 Array = NDArray[np.float64]
 
@@ -27,15 +29,15 @@ _LOOKS = {
 ATTITUDE, MOMENTUM = "attitude", "momentum"
 NORMS = {ATTITUDE: "‖R − R_reference‖₂", MOMENTUM: "‖Π − Π_reference‖₂ (J s), body frame"}
 REFERENCE_NOTE = (
-    "errors are against the case's reference (Runge-Kutta of order 8 to 1e-13; for the free body a power series) at the end "
-    "time; the paper takes its own solution at an extremely small step"
+    "errors at the end time are relative to the case's reference (Runge-Kutta of order 8 to 1e-13; for the free body a "
+    "power series); the paper uses its own solution with an extremely small step"
 )
 SLOPE_NOTE = "slopes are fitted to the four smallest steps"
-STEP_NOTE = "steps are adjusted so that a whole number of them ends at the end time"
+STEP_NOTE = "steps are adjusted so that a whole number of them reaches the end time"
 
 
 def look(integrator: str) -> dict[str, Any]:
-    """Lines and symbols as in the paper, in colours that tell apart what is compared there."""
+    """Keyword arguments of `plot` for an integrator: lines and symbols as in the paper."""
     line, symbol, colour = _LOOKS[integrator]
     return {
         "label": f"{integrator} ({NAMES[integrator]})",
@@ -48,52 +50,33 @@ def look(integrator: str) -> dict[str, Any]:
     }
 
 
-def tidy(parts: Iterable[Mapping[str, Any]]) -> dict[str, list[Any]]:
-    """Columns of several runs one below the other; what is one value for a whole run is repeated."""
-    columns: dict[str, list[Any]] = {}
-    for part in parts:
-        rows = max(np.size(values) for values in part.values())
-        for name, values in part.items():
-            columns.setdefault(name, []).extend(np.broadcast_to(np.asarray(values), (rows,)).tolist())
-    return columns
-
-
 def matrices(motion: Motion) -> Array:
-    """Rotation matrices (k, 3, 3) of the only body."""
+    """Rotation matrices of the only body, shape (k, 3, 3)."""
     return np.stack([motion.axis(j)[:, :, 0] for j in range(3)], axis=-1)
-
-
-def shift(values: Array, parts: int = 10) -> float:
-    """Mean of the last tenth less the mean of the first: what a drift would make grow."""
-    n = max(1, len(values) // parts)
-    return float(values[-n:].mean() - values[:n].mean())
-
-
-def line_slope(time: Array, values: Array) -> float:
-    """Of a straight line through the values, per second."""
-    return float(np.polyfit(time, values, 1)[0])
 
 
 @dataclass(frozen=True)
 class Convergence:
-    """Errors at the end against the step, in the paper's two norms."""
+    """Errors at the end time against the step, in the paper's two norms."""
 
     dts: Array  # s, descending
-    errors: Mapping[tuple[str, str], Array]  # of (integrator, norm)
+    errors: Mapping[tuple[str, str], Array]  # by (integrator, norm)
 
     @property
     def integrators(self) -> list[str]:
+        """Names, in the order of the curves."""
         return list(dict.fromkeys(name for name, _ in self.errors))
 
     def slope(self, integrator: str, norm: str) -> float:
-        """Of log(error) against log(dt) for the four smallest steps."""
-        return float(np.polyfit(np.log(self.dts[-4:]), np.log(self.errors[integrator, norm][-4:]), 1)[0])
+        """Slope of log(error) against log(dt) for the four smallest steps."""
+        return log_slope(self.dts[-4:], self.errors[integrator, norm][-4:])
 
     def ratio(self, one: str, other: str, norm: str) -> float:
-        """Of the errors at the smallest step."""
+        """Error of integrator `one` divided by that of `other`, at the smallest step."""
         return float(self.errors[one, norm][-1] / self.errors[other, norm][-1])
 
     def slopes(self, norms: Sequence[str], published: str | None = None) -> list[Comparison]:
+        """The slopes of all curves, as comparisons."""
         return [
             Comparison(f"{name}, {norm}: slope", published, self.slope(name, norm))
             for norm in norms
@@ -101,13 +84,14 @@ class Convergence:
         ]
 
     def columns(self, norms: Sequence[str]) -> dict[str, list[Any]]:
-        return tidy(
+        """Columns of the CSV file."""
+        return stacked(
             {"integrator": name, "dt_s": self.dts, **{f"error_{norm}": self.errors[name, norm] for norm in norms}}
             for name in self.integrators
         )
 
     def figure(self, norms: Sequence[str], title: str, top: float) -> Figure:
-        """One panel a norm; what is above `top` has blown up."""
+        """A panel per norm. The y axis ends at `top`: larger errors are those of unstable runs."""
         figure, axes = new_figure(1, len(norms), width=5.6 if len(norms) == 1 else 0.0, height=4.0)
         for axis, norm in zip(np.atleast_1d(axes), norms, strict=True):
             for name in self.integrators:
@@ -123,6 +107,7 @@ class Convergence:
 
 
 def converge(case: Case, integrators: Sequence[str], dts: Sequence[float], end: float | None = None) -> Convergence:
+    """Errors of the integrators at each step (s, descending); without `end` (s), that of the case."""
     end = case.end if end is None else end
     exact = case.reference(np.array([end]))
     attitude = matrices(exact)[0]
@@ -136,6 +121,6 @@ def converge(case: Case, integrators: Sequence[str], dts: Sequence[float], end: 
 
 
 def halved(largest: float, count: int, quick: bool) -> list[float]:
-    """A step and its halves; every other one when in haste, the smallest among them."""
+    """`count` steps (s), each half of the one before; every other one if `quick`, including the smallest."""
     dts = [largest / 2**k for k in range(count)]
     return dts[(count - 1) % 2 :: 2] if quick else dts

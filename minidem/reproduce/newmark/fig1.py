@@ -1,16 +1,17 @@
-"""Krysl and Endres, Fig. 1: kinetic energy of a free body at large steps."""
+"""Krysl and Endres, Fig. 1: kinetic energy of a free body with large steps."""
 
 import numpy as np
 
 from ...views.figures import new_figure
-from ..outcome import Comparison, Outcome
-from .common import shift, tidy
+from ..measures import shift
+from ..outcome import Comparison, Outcome, stacked
 from .free import CASE, SPAN_NOTE, STEPS, motions, plot_each
 
 TITLE = "Krysl and Endres, Fig. 1: kinetic energy of a free body"
 
 
 def reproduce(quick: bool) -> Outcome:
+    """The outcome of this target; `quick`: 2,000 s instead of 20,000 s for the drift."""
     runs = motions(STEPS)
     figure, axis = new_figure(width=6.5)
     energies = {dt: motion.kinetic_energy(CASE.inertia) for dt, motion in runs.items()}
@@ -29,9 +30,9 @@ def reproduce(quick: bool) -> Outcome:
             Comparison(f"dt {dt:g} s: amplitude, second half / first half of {longer:g} s", "unchanging", late / early),
             Comparison(f"dt {dt:g} s: shift of the mean in {longer:g} s / amplitude", "no drift", shift(energy) / early),
         ]
-    data = tidy({"dt_s": dt, "time_s": motion.time, "kinetic_energy_J": energies[dt]} for dt, motion in runs.items())
+    data = stacked({"dt_s": dt, "time_s": motion.time, "kinetic_energy_J": energies[dt]} for dt, motion in runs.items())
     notes = (
         SPAN_NOTE,
-        "shift: mean of the last tenth less that of the first; what is left is the tenths' incomplete periods",
+        "shift: mean of the last tenth minus mean of the first; the remainder comes from incomplete periods in the tenths",
     )
     return Outcome(data, figure, comparisons, notes)

@@ -11,6 +11,7 @@ SCHEMES = ("newmark-body", "simo-wong", "midpoint", "hulbert")
 
 
 def reproduce(quick: bool) -> Outcome:
+    """The outcome of this target; `quick`: every other step."""
     curves = converge(CASES["fast-top"], SCHEMES, halved(0.02, 9, quick))
     comparisons = []
     for norm in (MOMENTUM, ATTITUDE):
@@ -32,7 +33,7 @@ def reproduce(quick: bool) -> Outcome:
         REFERENCE_NOTE,
         SLOPE_NOTE,
         STEP_NOTE,
-        "the figure's steps are not in the text: 0.02 s halved eight times (ours)",
+        "the text does not give the steps: 0.02 s halved eight times (ours)",
     )
     figure = curves.figure([MOMENTUM, ATTITUDE], "Fast Lagrangian top at t = 10 s", 5.0)
     return Outcome(curves.columns([ATTITUDE, MOMENTUM]), figure, [*comparisons, *curves.slopes([MOMENTUM, ATTITUDE])], notes)

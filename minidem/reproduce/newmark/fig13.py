@@ -10,6 +10,7 @@ LATER = 50.0  # s
 
 
 def reproduce(quick: bool) -> Outcome:
+    """The outcome of this target; `quick`: every other step."""
     case = CASES["soft-wall"]
     curves = converge(case, SCHEMES, halved(0.1, 9, quick))
     later = converge(case, SCHEMES, [0.001], LATER)
@@ -27,10 +28,10 @@ def reproduce(quick: bool) -> Outcome:
         REFERENCE_NOTE,
         SLOPE_NOTE,
         STEP_NOTE,
-        "the time and the steps are not in the text: 10 s, and 0.1 s halved eight times (ours)",
-        "the sign of the torque as printed would make the wall attract; with the one taken here it repels: rotor/torques.py",
-        "that newmark-body clearly outperforms all the others is not seen at 10 s, where the four are within a factor of "
-        f"three; at {LATER:g} s it is the best of them. Which is ahead depends on the time, which the paper does not give",
+        "the text does not give the time and the steps: 10 s, and 0.1 s halved eight times (ours)",
+        "with the printed sign of the torque the wall attracts; here it repels: see rotor/torques.py",
+        "the paper says that newmark-body clearly outperforms all others; at 10 s the four are within a factor of "
+        f"three, and at {LATER:g} s newmark-body is the best. The order depends on the time, which the paper does not give",
     )
     figure = curves.figure([MOMENTUM, ATTITUDE], "Soft wall at t = 10 s", 30.0)
     return Outcome(curves.columns([ATTITUDE, MOMENTUM]), figure, [*comparisons, *curves.slopes([MOMENTUM, ATTITUDE])], notes)

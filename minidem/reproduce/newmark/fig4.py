@@ -8,6 +8,7 @@ TITLE = "Krysl and Endres, Fig. 4: convergence of the attitude of a free body"
 
 
 def reproduce(quick: bool) -> Outcome:
+    """The outcome of this target; `quick`: every other step."""
     curves = converge(CASES["free-body"], ("newmark-body", "simo-wong", "midpoint"), halved(8.0, 12, quick))
     comparisons = [
         Comparison(
@@ -27,6 +28,6 @@ def reproduce(quick: bool) -> Outcome:
         SLOPE_NOTE,
         STEP_NOTE,
         "the figure's third curve, the implicit algorithm of Lewis and Simo (LS), is not in the catalogue; the midpoint "
-        "rule (AKW), which the text compares with, is shown instead",
+        "rule (AKW), which the text discusses, is shown instead",
     )
     return Outcome(curves.columns([ATTITUDE]), curves.figure([ATTITUDE], "Free body at t = 100 s", 5.0), comparisons, notes)

@@ -8,6 +8,7 @@ TITLE = "Krysl and Endres, Fig. 5: convergence of the body-frame momentum of a f
 
 
 def reproduce(quick: bool) -> Outcome:
+    """The outcome of this target; `quick`: every other step."""
     curves = converge(CASES["free-body"], ("newmark-body", "simo-wong", "midpoint"), halved(8.0, 12, quick))
     comparisons = [
         Comparison(
@@ -19,8 +20,8 @@ def reproduce(quick: bool) -> Outcome:
         REFERENCE_NOTE,
         SLOPE_NOTE,
         STEP_NOTE,
-        "midpoint is the figure's IMR; its curves LS, LP2, DMV, DMV4 and DMV6 are of schemes that are not in the catalogue",
-        "the text states nothing about this figure",
+        "midpoint is IMR in the figure; the schemes of its curves LS, LP2, DMV, DMV4 and DMV6 are not in the catalogue",
+        "the text does not discuss this figure",
     )
     figure = curves.figure([MOMENTUM], "Free body at t = 100 s", 5.0)
     return Outcome(curves.columns([MOMENTUM]), figure, [*comparisons, *curves.slopes([MOMENTUM])], notes)

@@ -2,14 +2,15 @@
 
 import numpy as np
 
-from ..outcome import Comparison, Outcome
-from .common import shift, tidy
+from ..measures import shift
+from ..outcome import Comparison, Outcome, stacked
 from .toss import COARSE, FINE, LONGER, NOTES, energy_change, toss_figure, tosses
 
 TITLE = "Krysl and Endres, Fig. 6: angular velocities of the book toss"
 
 
 def reproduce(quick: bool) -> Outcome:
+    """The outcome of this target; `quick`: fewer samples."""
     runs = tosses(quick)
     comparisons = []
     for (name, dt), motion in runs.items():
@@ -27,7 +28,7 @@ def reproduce(quick: bool) -> Outcome:
             Comparison(f"{name}, dt {dt:g} s, until {LONGER:g} s: shift of the mean / E", None, shift(change))
         )
     figure = toss_figure(runs, lambda motion: motion.omega[:, :, 0], r"\Omega", "rad/s, body frame", "lower left")
-    data = tidy(
+    data = stacked(
         {
             "integrator": name,
             "dt_s": dt,
@@ -38,9 +39,8 @@ def reproduce(quick: bool) -> Outcome:
     )
     notes = (
         *NOTES,
-        "changes of energy are those of the free motion after the blow; shift: mean of the last tenth less that of the "
-        "first",
-        f"simo-wong is unstable at dt {COARSE:g} s as published; at dt {FINE:g} s no drift is seen, although the paper says "
-        "that its energy drifts for all time steps",
+        "changes of energy: during the free motion after the blow; shift: mean of the last tenth minus mean of the first",
+        f"simo-wong is unstable at dt {COARSE:g} s, as published; at dt {FINE:g} s it shows no drift, although the paper "
+        "says that its energy drifts for all time steps",
     )
     return Outcome(data, figure, comparisons, notes)

@@ -1,13 +1,13 @@
 """Krysl and Endres, Fig. 7: spatial angular momenta of the book toss."""
 
-from ..outcome import Comparison, Outcome
-from .common import tidy
+from ..outcome import Comparison, Outcome, stacked
 from .toss import CASE, LONGER, NOTES, momentum_change, toss_figure, tosses
 
 TITLE = "Krysl and Endres, Fig. 7: spatial angular momenta of the book toss"
 
 
 def reproduce(quick: bool) -> Outcome:
+    """The outcome of this target; `quick`: fewer samples."""
     runs = tosses(quick)
     said = {"newmark-body": "not exact, limited", "simo-wong": "exact"}
     comparisons = [
@@ -24,7 +24,7 @@ def reproduce(quick: bool) -> Outcome:
     figure = toss_figure(
         runs, lambda motion: motion.momentum(CASE.inertia)[:, :, 0], r"\pi", "J s, world frame", "center right"
     )
-    data = tidy(
+    data = stacked(
         {
             "integrator": name,
             "dt_s": dt,
@@ -33,4 +33,4 @@ def reproduce(quick: bool) -> Outcome:
         }
         for (name, dt), motion in runs.items()
     )
-    return Outcome(data, figure, comparisons, (*NOTES, "L0 is taken after the blow"))
+    return Outcome(data, figure, comparisons, (*NOTES, "L0 is the angular momentum just after the blow"))

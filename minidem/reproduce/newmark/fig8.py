@@ -6,23 +6,26 @@ from numpy.typing import NDArray
 from ...rotor.bench import integrated
 from ...rotor.cases import CASES
 from ...rotor.motion import Motion
-from ...views.figures import COLOURS, new_figure
+from ...views.colours import COLOURS
+from ...views.figures import new_figure
+from ..measures import line_slope, shift
 from ..outcome import Comparison, Outcome
-from .common import line_slope, shift
 
 TITLE = "Krysl and Endres, Fig. 8: Hamiltonian of the Lagrangian top"
 CASE = CASES["lagrange-top"]
-TOP_NOTE = "the paper gives Mlg = sqrt(3)/2 9.81 alone; moments of inertia (1, 1, 1/2), tilt 0.3 and spin 12 rad/s are ours"
+TOP_NOTE = "the paper gives only Mlg = sqrt(3)/2 9.81; moments of inertia (1, 1, 1/2), tilt 0.3 and spin 12 rad/s are ours"
 
 
 def relative_error(motion: Motion) -> NDArray[np.float64]:
-    """(H - H0) / H0 with the sign; the first sample is exact."""
+    """(H - H0) / H0, shape (k,); H0 is that of the first sample, which is exact."""
     energy = CASE.energy(motion)
     assert energy is not None
-    return energy / energy[0] - 1
+    error: NDArray[np.float64] = energy / energy[0] - 1
+    return error
 
 
 def reproduce(quick: bool) -> Outcome:
+    """The outcome of this target; `quick`: 1,000 s instead of 100,000 s for the drift."""
     motion = integrated(CASE, "newmark-body", CASE.dt, samples=10**6)
     error = relative_error(motion)
     longer = 1_000.0 if quick else 100_000.0

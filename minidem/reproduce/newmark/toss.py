@@ -1,4 +1,4 @@
-"""Krysl and Endres, Sec. 3.2: the book toss by explicit Newmark and by Simo and Wong's algorithm at two steps."""
+"""Krysl and Endres, Sec. 3.2: the book toss by explicit Newmark and by Simo and Wong's algorithm, each with two steps."""
 
 from collections.abc import Callable
 
@@ -10,47 +10,50 @@ from ...rotor.bench import integrated
 from ...rotor.cases import CASES
 from ...rotor.motion import Motion
 from ...rotor.torques import PUSHED_FOR
-from ...views.figures import COLOURS, new_figure
+from ...views.colours import COLOURS
+from ...views.figures import new_figure
 from .common import NAMES
 
 Array = NDArray[np.float64]
 CASE = CASES["book-toss"]
 SCHEMES = ("newmark-body", "simo-wong")
 COARSE, FINE = 0.05, 0.001  # s
-LONGER = 100.0  # s: to tell an oscillation from a drift
-Runs = dict[tuple[str, float], Motion]
+LONGER = 100.0  # s: long enough to distinguish a drift from an oscillation
+Runs = dict[tuple[str, float], Motion]  # by (integrator, dt)
 NOTES = (
-    f"the paper does not give t_d, the end of the push: {PUSHED_FOR:g} s (ours), nor the time span: {CASE.end:g} s (ours)",
-    "at the jumps of the torque its mean is taken, so that the sum over the steps is the torque's impulse",
+    f"the paper gives neither t_d, the end of the push, nor the time span: {PUSHED_FOR:g} s and {CASE.end:g} s (ours)",
+    "where the torque jumps, the mean of both sides is used, so that the sum over the steps gives the right impulse",
 )
 
 
 def tosses(quick: bool, end: float | None = None) -> Runs:
-    """At dt 0.05 s every step; at 0.001 s every tenth (every fiftieth when in haste)."""
+    """The motions, sampled at every step with dt 0.05 s and at every tenth (fiftieth if `quick`) with 0.001 s."""
     samples = {COARSE: 10**6, FINE: 1 + round((CASE.end if end is None else end) / FINE / (50 if quick else 10))}
     return {(name, dt): integrated(CASE, name, dt, end, samples[dt]) for name in SCHEMES for dt in (COARSE, FINE)}
 
 
 def after_the_blow(motion: Motion, dt: float) -> Motion:
-    """The free part of the motion."""
+    """The free motion after the blow."""
     free = motion.time > PUSHED_FOR + 1.5 * dt
     return Motion(motion.time[free], motion.q[free], motion.omega[free])
 
 
 def energy_change(motion: Motion, dt: float) -> Array:
-    """Relative to the first sample of the free part, which would conserve it."""
+    """E / E0 - 1 during the free motion, shape (k,); E0 is that of its first sample."""
     energy = after_the_blow(motion, dt).kinetic_energy(CASE.inertia)
-    return energy / energy[0] - 1
+    change: Array = energy / energy[0] - 1
+    return change
 
 
 def momentum_change(motion: Motion, dt: float) -> Array:
-    """|L - L0| / |L0| of the free part."""
+    """|L - L0| / |L0| during the free motion, shape (k,)."""
     momentum = after_the_blow(motion, dt).momentum(CASE.inertia)[:, :, 0]
-    return np.linalg.norm(momentum - momentum[0], axis=1) / np.linalg.norm(momentum[0])
+    change: Array = np.linalg.norm(momentum - momentum[0], axis=1) / np.linalg.norm(momentum[0])
+    return change
 
 
 def toss_figure(runs: Runs, vectors: Callable[[Motion], Array], symbol: str, unit: str, legend: str) -> Figure:
-    """Left newmark-body, right simo-wong; the small step as a line, the large one as circles."""
+    """A panel per integrator with the components of `vectors` (k, 3): lines for the small step, circles for the large."""
     figure, axes = new_figure(1, 2, width=10, height=4.2)
     for axis, name in zip(axes, SCHEMES, strict=True):
         for c in range(3):

@@ -1,4 +1,4 @@
-"""SPIRAL in Powders and Grains 2025, Fig. 2: the total energy of bouncing rods against time, and what goes wrong."""
+"""Powders and Grains 2025, Fig. 2: total energy of bouncing rods against time, and the spin behind the instability."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,16 +18,17 @@ from ..studies import DT, INTEGRATOR, Failed, Studies, account, study_of, varied
 TITLE = "Powders and Grains 2025, Fig. 2: energy of the rods against time"
 STEP = 38e-6  # s
 QUICK_END = 15.0  # s; Fincham's scheme is unstable by then
-UNSTABLE = 1.1  # energy over its first value
+UNSTABLE = 1.1  # energy relative to the initial one
 HALF = "fincham-yade, dt / 2"
 NOTES = (
-    "the paper's text gives no number of rods, no speeds and no duration; here 30 rods, 4 m/s and 4 rad/s. dt is 38 us",
-    "the authors' script never sets the angular momentum that Fincham's scheme in YADE integrates, so that its rods start "
-    "without spin with that scheme; here all runs start from the same motion",
-    "contact forces act along lines through the axis of a rod, so that the spin about the axis (that of the smallest moment "
-    "of inertia, the paper's minor axis) must stay what it was for each rod",
-    "the paper calls the increase sudden; here the largest spin grows about exponentially from the start, and the "
-    "energy shows it once it holds a good part of the energy",
+    "the paper's text does not give the number of rods, the speeds and the duration; here 30 rods, 4 m/s and 4 rad/s. dt is "
+    "38 us",
+    "the authors' script never sets the angular momentum that Fincham's scheme in YADE integrates, so with that scheme the "
+    "rods start without spin; here all runs start from the same motion",
+    "contact forces act along lines through the axis of a rod, so the spin of each rod about its axis (that of the smallest "
+    "moment of inertia, the paper's minor axis) must not change",
+    "the paper calls the increase sudden; here the largest spin grows about exponentially from the start, and the total "
+    "energy grows visibly once this spin holds a considerable part of it",
 )
 
 Array = NDArray[np.float64]
@@ -35,40 +36,43 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Course:
-    """Of one run."""
+    """Energy and axial spins of one run."""
 
     time: Array  # (rows,) of the energy log, s
-    energy: Array  # (rows,) over its first value
+    energy: Array  # (rows,) relative to the initial energy
     frame_time: Array  # (frames,) s
-    spin: Array  # (frames, rods) about the axis of each rod, rad/s
+    spin: Array  # (frames, rods) rad/s, about the axis of each rod
 
     @property
     def largest_spin(self) -> Array:
-        """(frames,) over the rods"""
-        return np.abs(self.spin).max(axis=1)
+        """Largest absolute spin of all rods, rad/s, shape (frames,)."""
+        largest: Array = np.abs(self.spin).max(axis=1)
+        return largest
 
     @property
     def most_changed(self) -> int:
-        """The rod whose spin changes most."""
+        """Index of the rod whose spin changes most."""
         return int(np.abs(self.spin - self.spin[0]).max(axis=0).argmax())
 
     @property
     def change(self) -> float:
+        """Largest change of a spin, rad/s."""
         return float(np.abs(self.spin - self.spin[0]).max())
 
     @property
     def unstable_from(self) -> float:
-        """s; NaN if it stays stable"""
+        """Time at which the energy first exceeds UNSTABLE, s; NaN if it does not."""
         above = self.time[self.energy > UNSTABLE]
         return float(above[0]) if above.size else float("nan")
 
 
 def long_axis(clump: ClumpTemplate) -> Array:
-    """Of the smallest moment of inertia, in the clump as given."""
+    """Axis of the smallest moment of inertia in the clump's own frame, shape (3,)."""
     return np.asarray(np.linalg.eigh(clump.inertia)[1][:, 0])
 
 
 def course_of(trajectory: Trajectory, initial_energy: float) -> Course:
+    """The course of a run; `initial_energy` in J."""
     log = trajectory.observables
     axes = np.array([long_axis(clump) for clump in trajectory.clumps])[trajectory.species]
     in_world = quaternions.rotated(trajectory.orientation, axes)
@@ -77,6 +81,7 @@ def course_of(trajectory: Trajectory, initial_energy: float) -> Course:
 
 
 def compared(courses: Mapping[str, Course]) -> list[Comparison]:
+    """What the paper says about energy and spin, and what was measured."""
     end = {"spiral": "as omelyan", "fincham-yade": "becomes unstable"}
     jump = {"fincham-yade": "sudden increase"}
     later = {HALF: "larger than with dt"}
@@ -96,6 +101,7 @@ def compared(courses: Mapping[str, Course]) -> list[Comparison]:
 
 
 def drawn(courses: Mapping[str, Course]) -> Figure:
+    """Panels of energy, energy deviation and axial spin."""
     figure, (energy, drift, spin) = new_figure(columns=3, width=11, height=3.4)
     for name, course in courses.items():
         style = style_of(name.partition(",")[0]) | {"marker": None, "linewidth": 1.2, "label": name}
@@ -108,8 +114,8 @@ def drawn(courses: Mapping[str, Course]) -> Figure:
     one = {"color": "black", "linestyle": ":", "linewidth": 0.9, "label": f"fincham-yade, rod {rod}"}
     spin.plot(unstable.frame_time, np.abs(unstable.spin[:, rod]), **one)
     energy.set(ylabel="E / E0", title="Total energy")
-    drift.set(yscale="log", ylim=(1e-6, None), ylabel="|E - E0| / E0", title="Its deviation")
-    spin.set(yscale="log", ylim=(1, None), ylabel="|spin| (rad/s)", title="Axial spin, largest of the rods")
+    drift.set(yscale="log", ylim=(1e-6, None), ylabel="|E - E0| / E0", title="Energy deviation")
+    spin.set(yscale="log", ylim=(1, None), ylabel="|spin| (rad/s)", title="Largest axial spin")
     for axis in figure.axes:
         axis.set_xlabel("time (s)")
     figure.legend(*spin.get_legend_handles_labels(), loc="outside lower center", ncols=5, fontsize=8)
@@ -117,7 +123,7 @@ def drawn(courses: Mapping[str, Course]) -> Figure:
 
 
 def table(courses: Mapping[str, Course]) -> dict[str, list[Any]]:
-    """Rows of the energy log; the spin, of which there are fewer, in between."""
+    """Columns of the CSV file: a row per row of the energy log, with the spin of the frames interpolated."""
     data: dict[str, list[Any]] = {"run": [], "time_s": [], "energy_ratio": [], "largest_axial_spin_rad_s": []}
     for name, course in courses.items():
         data["run"] += [name] * len(course.time)
@@ -128,16 +134,17 @@ def table(courses: Mapping[str, Course]) -> dict[str, list[Any]]:
 
 
 def quick_study(study: Study) -> Study:
-    """Shorter, and without half the step."""
+    """The study with a shorter duration and only the full step."""
     cells = [cell.changes for cell in study.cells if cell.changes[DT] == STEP]
     return varied(study, f"{study.name}-quick", cells, {"time.end": QUICK_END})
 
 
 def reproduce(quick: bool, studies: Studies) -> Outcome:
+    """The outcome of this target; `quick`: 15 s, without half the step."""
     study = study_of("rods-fig2")
     study = quick_study(study) if quick else study
     rows = studies.rows(study)
-    if not all("energy_initial" in row for row in rows):  # one that the guard stopped has it, and can be drawn
+    if not all("energy_initial" in row for row in rows):  # runs stopped by a guard have it, and can be drawn
         raise Failed(account(rows))
     courses = {}
     for row in rows:

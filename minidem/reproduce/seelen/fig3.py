@@ -7,47 +7,52 @@ from ...rotor.bench import integrated
 from ...rotor.cases import CASES
 from ...rotor.motion import Motion
 from ...views.figures import log_log, new_figure, style_of
-from ..newmark.common import tidy
-from ..outcome import Comparison, Outcome
+from ..measures import log_slope
+from ..outcome import Comparison, Outcome, stacked
 from .common import METHODS, omega_panel
 
 TITLE = "Seelen et al., Fig. 3: convergence for a forced cylinder"
 CASE = CASES["forced-cylinder"]
 Array = NDArray[np.float64]
-SAMPLES = 101  # of each run, at the same times for all the steps
+SAMPLES = 101  # per run, at the same times for all steps
 ROUND_OFF = 1e-10  # rad: smaller errors are left out of the slopes
 NOTES = (
-    f"Eq. 7 averages over all the steps; here over {SAMPLES - 1} times, the same for all steps, spread evenly over 0.1 s",
-    "reference: Runge-Kutta of order 8 to 1e-13 for the quaternion, where the paper has Euler angles; torque in the body "
+    f"Eq. 7 averages over all steps of a run; here over {SAMPLES - 1} evenly spaced times in 0.1 s, the same for all dt",
+    "reference: Runge-Kutta of order 8 to 1e-13 for the quaternion; the paper uses Euler angles. The torque is in the body "
     "frame",
-    f"slopes are fitted to errors above {ROUND_OFF:g} rad, below which those of pcdm-improved are round-off",
+    f"slopes are fitted to errors above {ROUND_OFF:g} rad; smaller errors of pcdm-improved are round-off",
 )
 
 
 def angle_turned(motion: Motion) -> Array:
-    """arccos(b . B0) (k,), B0 = (1, 0, 0), written so that small angles keep their digits."""
+    """arccos(b . B0) with B0 = (1, 0, 0), rad, shape (k,); written so that small angles keep their digits."""
     b = motion.axis()[:, :, 0]
     return np.arctan2(np.hypot(b[:, 1], b[:, 2]), b[:, 0])
 
 
 def mean_error(integrator: str, dt: float, exact: Motion) -> float:
-    """Eq. 6 and 7."""
+    """Mean orientation error over the samples, rad (Eq. 6 and 7)."""
     motion = integrated(CASE, integrator, dt, samples=SAMPLES)
     return float(np.abs(angle_turned(motion) - angle_turned(exact))[1:].mean())
 
 
 def errors(dts: Array) -> dict[str, Array]:
-    """Steps must divide a hundredth of the case's time, so that all runs are compared at the same times."""
+    """Mean orientation error of each method at each step, rad.
+
+    The steps must divide a hundredth of the case's time, so that all runs are compared at the same times.
+    """
     exact = CASE.reference(np.linspace(0.0, CASE.end, SAMPLES))
     return {name: np.array([mean_error(name, dt, exact) for dt in dts]) for name in METHODS}
 
 
 def order(dts: Array, error: Array) -> float:
+    """Order of convergence, from the errors above round-off."""
     good = error > ROUND_OFF
-    return float(np.polyfit(np.log(dts[good]), np.log(error[good]), 1)[0])
+    return log_slope(dts[good], error[good])
 
 
 def reproduce(quick: bool) -> Outcome:
+    """The outcome of this target; `quick`: steps down to 1e-6 s instead of 1e-8 s."""
     smallest = 6 if quick else 8
     counts = [m * 10**k for k in range(smallest - 3) for m in (1, 3)] + [10 ** (smallest - 3)]
     dts = CASE.end / (SAMPLES - 1) / np.array(counts)
@@ -76,5 +81,5 @@ def reproduce(quick: bool) -> Outcome:
     comparisons.append(
         Comparison(f"pcdm / pcdm-improved at dt {dts[at]:g} s", "> 1", float(found["pcdm"][at] / found["pcdm-improved"][at]))
     )
-    data = tidy({"method": name, "dt_s": dts, "mean_error_rad": found[name]} for name in METHODS)
+    data = stacked({"method": name, "dt_s": dts, "mean_error_rad": found[name]} for name in METHODS)
     return Outcome(data, figure, comparisons, NOTES)

@@ -1,30 +1,33 @@
-"""Seelen et al., Fig. 5: two cylinders that rub against each other."""
+"""Seelen et al., Fig. 5: two cylinders rubbing against each other."""
 
 import numpy as np
 
 from ...rotor.bench import integrated
 from ...rotor.cases import CASES
-from ...views.figures import COLOURS, LINES, new_figure
-from ..newmark.common import tidy
-from ..outcome import Comparison, Outcome
+from ...views.colours import COLOURS
+from ...views.figures import LINES, new_figure
+from ..outcome import Comparison, Outcome, stacked
 from .common import METHODS, curve
 
 TITLE = "Seelen et al., Fig. 5: two cylinders in contact"
 NOTES = (
-    "the paper gives neither the masses nor the step nor the time span: 10 kg each, 1e-2 s and 5 s (ours)",
-    "pcdm takes the torque with the omega that it keeps, which lags behind; pcdm-improved predicts omega for the torque's "
-    "time",
+    "the paper does not give the masses, the step and the time span: 10 kg each, 1e-2 s and 5 s (ours)",
+    "pcdm computes the torque from the omega that it keeps, which lags behind; pcdm-improved predicts omega at the time of "
+    "the torque",
 )
 
 
 def reproduce(quick: bool) -> Outcome:
+    """The outcome of this target; `quick`: fewer samples."""
     case = CASES["coupled-cylinders"]
     runs = {name: integrated(case, name, case.dt, samples=101 if quick else 501) for name in METHODS}
     exact = case.reference(runs["pcdm"].time)
     errors = {name: np.abs(motion.omega[:, 2, 0] / exact.omega[:, 2, 0] - 1) for name, motion in runs.items()}
     figure, (left, right) = new_figure(1, 2)
     for b in range(2):
-        left.plot(exact.time, exact.omega[:, 2, b], color=COLOURS[b], linewidth=4, alpha=0.25)
+        left.plot(
+            exact.time, exact.omega[:, 2, b], color=COLOURS[b], linewidth=4, alpha=0.25, label=f"exact, cylinder {b + 1}"
+        )
         left.plot(
             exact.time,
             runs["pcdm-improved"].omega[:, 2, b],
@@ -32,7 +35,7 @@ def reproduce(quick: bool) -> Outcome:
             color=COLOURS[b],
             label=f"$\\omega_z$, cylinder {b + 1}",
         )
-    left.set(xlabel="time (s)", ylabel="angular velocity (rad/s)", title="pcdm-improved; broad and pale: exact")
+    left.set(xlabel="time (s)", ylabel="angular velocity (rad/s)", title="pcdm-improved")
     left.legend(fontsize=7)
     for name in METHODS:
         right.plot(exact.time[1:], errors[name][1:], **curve(name))
@@ -48,7 +51,7 @@ def reproduce(quick: bool) -> Outcome:
         Comparison("omega of cylinder 1 at the end (rad/s)", "0 < omega < 2", float(last[0])),
         Comparison("omega of cylinder 2 at the end (rad/s)", "< 0", float(last[1])),
     ]
-    data = tidy(
+    data = stacked(
         {
             "method": name,
             "time_s": motion.time,

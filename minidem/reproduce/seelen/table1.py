@@ -1,4 +1,4 @@
-"""Seelen et al., Table 1: where the arrow on a sphere points after 1 s of a torque that grows exponentially."""
+"""Seelen et al., Table 1: direction of an arrow on a sphere after 1 s of an exponentially growing torque."""
 
 from typing import Any
 
@@ -6,7 +6,8 @@ import numpy as np
 
 from ...rotor.bench import integrated
 from ...rotor.cases import CASES
-from ...views.figures import COLOURS, new_figure
+from ...views.colours import COLOURS
+from ...views.figures import new_figure
 from ..outcome import Comparison, Outcome
 from .common import METHODS, PUBLISHED_NAMES, curve
 
@@ -16,19 +17,19 @@ PUBLISHED = {  # x and z of the arrow; y is zero
     "pcdm": (2.91578e-1, -9.56547e-1),
     "pcdm-improved": (2.93444e-1, -9.55976e-1),
 }
-PUBLISHED_ERRORS = {"pcdm": 0.63e-2, "pcdm-improved": 0.0065e-2}  # of x
+PUBLISHED_ERRORS = {"pcdm": 0.63e-2, "pcdm-improved": 0.0065e-2}  # relative, of x
 NOTES = (
-    "the exact solution of Eq. 4 is the row theory, measured: the table's own row Theory is off by 1.9e-5 in x, and its "
-    "row This work is equal to the exact value to all the digits given. The table's error of 0.0065 % is therefore that of "
-    "its row Theory",
-    "errors: of x, relative to the table's own theory (as published) and to the exact solution",
-    "pcdm takes the torque of the new time, which is what meets the table (core/rotation/pcdm.py)",
+    "the measured value of theory is the exact solution of Eq. 4. The table's row Theory is off by 1.9e-5 in x, and its row "
+    "This work equals the exact value to all printed digits: the published error of 0.0065 % is that of the row Theory",
+    "errors: of x, relative to the table's row Theory (as published) and to the exact solution",
+    "pcdm uses the torque at the new time, which reproduces the table (engine/rotation/pcdm.py)",
     "the scalar factor method, the table's fourth row, is not in the catalogue",
-    "figure: left as the paper's Fig. 2a, right as its Fig. 2c",
+    "figure: the left panel is the paper's Fig. 2a, the right one its Fig. 2c",
 )
 
 
 def reproduce(quick: bool) -> Outcome:
+    """The outcome of this target; `quick`: fewer samples."""
     case = CASES["forced-sphere"]
     runs = {name: integrated(case, name, case.dt, samples=201 if quick else 1001) for name in METHODS}
     exact = case.reference(runs["pcdm"].time)
@@ -56,7 +57,7 @@ def reproduce(quick: bool) -> Outcome:
     left.legend(fontsize=7, ncols=3, loc="upper center", bbox_to_anchor=(0.5, -0.17))
     for name in METHODS:
         right.plot(exact.time[1:], np.abs(arrows[name] - arrows["theory"])[1:, 0], **curve(name))
-    right.set(xlabel="time (s)", ylabel="error of the cosine of the angle turned", yscale="log", title=f"dt {case.dt:g} s")
+    right.set(xlabel="time (s)", ylabel="error of the cosine of the rotation angle", yscale="log", title=f"dt {case.dt:g} s")
     right.legend(fontsize=7)
     data: dict[str, list[Any]] = {
         "method": list(PUBLISHED),

@@ -1,4 +1,4 @@
-"""SPIRAL paper, Sec. 5: the time that three schemes take for 1.5 s of the chess box at steps of about equal deviation."""
+"""SPIRAL paper, Sec. 5: wall time of three schemes for 1.5 s of the chess box, with steps of about equal deviation."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,39 +9,40 @@ from numpy.typing import NDArray
 
 from ...study.plan import Study
 from ...views.figures import new_figure, style_of
+from ..measures import standard_error
 from ..outcome import Comparison, Outcome
 from ..studies import INTEGRATOR, Failed, Row, Studies, account, deviation, study_of, varied
 from .fig7 import LEVEL
-from .timing import middle, ratios
+from .timing import median, ratios
 
 TITLE = "SPIRAL paper, Sec. 5: time at equal energy deviation"
 PUBLISHED = {"spiral": 19.0, "omelyan": 23.0, "fincham-yade": 304.0}  # s, on eight cores of an AMD Ryzen 9 6900HS
 RATIO = {name: seconds / PUBLISHED["spiral"] for name, seconds in PUBLISHED.items()}
-POWER = {"omelyan": 2, "fincham-yade": 1}  # of dt, with which the deviation goes (spiral-fig7)
-REPEATS, QUICK_REPEATS = 20, 3  # the deviation differs much from seed to seed
+POWER = {"omelyan": 2, "fincham-yade": 1}  # the deviation grows as this power of dt (spiral-fig7)
+REPEATS, QUICK_REPEATS = 20, 3  # the deviation varies much between seeds
 NOTES = (
-    "published: seconds on eight cores of an AMD Ryzen 9 6900HS, in YADE; measured: seconds on one core. Only the ratios of "
-    "the schemes are to be compared. Part of the time goes with the time simulated, not with the steps (contact lists, the "
-    "energy log), so that steps 15.6 times as many take less than 15.6 times as long",
-    "times are medians over repeats with other seeds, one run at a time, the schemes in turn; ratios are medians of the "
-    "ratios in each repeat. Set-up and compiling do not count",
-    "omelyan: its three iterations run in vector lanes here and cost less than the sine and cosine of spiral (see "
-    "docs/integrators.md), which is not so in YADE",
-    "at equal deviation: the time times (deviation / that of spiral)^(1/p), p = 1 for fincham-yade and 2 for omelyan: as "
-    "if the time went with 1/dt alone and the deviation with dt^p",
+    "published: seconds on eight cores of an AMD Ryzen 9 6900HS, in YADE; measured: seconds on one core. Compare only the "
+    "ratios of the schemes. Part of the cost depends on the simulated time, not on the number of steps (neighbour lists, "
+    "energy log), so 15.6 times as many steps take less than 15.6 times as long",
+    "times are medians over repeats with different seeds, one run at a time, the schemes in turn; ratios are medians of the "
+    "ratios of each repeat. Set-up and compilation are not included",
+    "omelyan: its three iterations are vectorised here and cost less than the sine and cosine of spiral (see "
+    "docs/integrators.md), unlike in YADE",
+    "at equal deviation: time * (deviation / deviation of spiral)^(1/p) with p = 1 for fincham-yade and 2 for omelyan, "
+    "assuming that the time is proportional to 1/dt and the deviation to dt^p",
 )
 
 Array = NDArray[np.float64]
 
 
 def repeated(study: Study, repeats: int) -> Study:
-    """The cells of the file with seeds 0, 1, ... in turn."""
+    """The study with all its cells repeated for the seeds 0 to repeats - 1."""
     rows = [{**cell.changes, "seed": seed} for seed in range(repeats) for cell in study.cells]
     return varied(study, f"{study.name}-{repeats}", rows, {})
 
 
 def columns(rows: Sequence[Row]) -> tuple[dict[str, Array], dict[str, Array]]:
-    """Times (s) and deviations (%) of each scheme, one for each repeat in which all schemes succeeded."""
+    """Wall times (s) and energy deviations (%) of each scheme, one per repeat in which all schemes succeeded."""
     failed = {row["seed"] for row in rows if row["status"] != "ok"}
     good = {name: [row for row in rows if row[INTEGRATOR] == name and row["seed"] not in failed] for name in PUBLISHED}
     times = {name: np.array([row["wall_s"] for row in here]) for name, here in good.items()}
@@ -49,27 +50,26 @@ def columns(rows: Sequence[Row]) -> tuple[dict[str, Array], dict[str, Array]]:
 
 
 def compared(times: Mapping[str, Array], deviations: Mapping[str, Array]) -> list[Comparison]:
+    """Times, deviations and ratios, published and measured."""
     over = ratios(times, "spiral")
     mean = {name: float(values.mean()) for name, values in deviations.items()}
     scaled = {name: over[name] * (mean[name] / mean["spiral"]) ** (1 / power) for name, power in POWER.items()}
     return [
-        *(Comparison(f"{name}: time (s)", PUBLISHED[name], middle(times[name])) for name in PUBLISHED),
+        *(Comparison(f"{name}: time (s)", PUBLISHED[name], median(times[name])) for name in PUBLISHED),
         *(Comparison(f"{name} / spiral: time", RATIO[name], over[name]) for name in POWER),
         *(Comparison(f"{name}: deviation (%)", LEVEL, mean[name]) for name in PUBLISHED),
         *(Comparison(f"{name} / spiral: time at equal deviation", RATIO[name], scaled[name]) for name in POWER),
     ]
 
 
-def standard_error(values: Array) -> float:
-    return float(values.std(ddof=1) / np.sqrt(values.size)) if values.size > 1 else float("nan")
-
-
 def uncertainty(deviations: Mapping[str, Array]) -> str:
+    """Mean deviations and their standard errors, as a note."""
     parts = [f"{name} {values.mean():.2g} +- {standard_error(values):.2g}" for name, values in deviations.items()]
-    return f"deviation: as in spiral-fig7, averaged over the repeats, with standard errors (%): {', '.join(parts)}"
+    return f"deviation: as in spiral-fig7, mean over the repeats and standard error (%): {', '.join(parts)}"
 
 
 def drawn(times: Mapping[str, Array], deviations: Mapping[str, Array]) -> Figure:
+    """Panels of relative times and of deviations: all runs, and their median or mean."""
     figure, (left, right) = new_figure(columns=2, height=3.2)
     for k, name in enumerate(PUBLISHED):
         look = {"color": style_of(name)["color"], "marker": style_of(name)["marker"]}
@@ -81,7 +81,7 @@ def drawn(times: Mapping[str, Array], deviations: Mapping[str, Array]) -> Figure
         for axis, value in ((left, RATIO[name]), (right, LEVEL)):
             axis.plot(k - 0.2, value, "x", color="black", label="published" if k == 0 else None)
     left.set(ylabel="time / time of spiral", title="1.5 s of the chess box: runs and median")
-    right.set(ylabel="energy deviation (%)", title="At these steps: runs and mean")
+    right.set(ylabel="energy deviation (%)", title="Deviation with these steps: runs and mean")
     for axis in (left, right):
         axis.set(yscale="log", xlim=(-0.5, 2.5), xticks=range(3), xticklabels=list(PUBLISHED))
         axis.legend(fontsize=8, loc="lower right")
@@ -89,6 +89,7 @@ def drawn(times: Mapping[str, Array], deviations: Mapping[str, Array]) -> Figure
 
 
 def reproduce(quick: bool, studies: Studies) -> Outcome:
+    """The outcome of this target; `quick`: 3 repeats instead of 20."""
     repeats = QUICK_REPEATS if quick else REPEATS
     study = repeated(study_of("spiral-cost"), repeats)
     rows = studies.rows(study, [[f"seed={seed}"] for seed in range(repeats)], processes=1)

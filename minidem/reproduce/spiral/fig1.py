@@ -1,4 +1,6 @@
-"""SPIRAL paper, Fig. 1: omega(t) and q(t) of a cylinder under a constant torque, and where two schemes see it at 15 s."""
+"""SPIRAL paper, Fig. 1: omega(t) and q(t) of a cylinder under a constant torque, and its attitude at 15 s by two schemes."""
+
+from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -6,34 +8,35 @@ from numpy.typing import NDArray
 
 from ...rotor.bench import errors_at, integrated
 from ...rotor.motion import Motion
-from ...views.figures import COLOURS, log_log, style_of
+from ...views.colours import COLOURS
+from ...views.figures import log_log, style_of
 from ..outcome import Comparison, Outcome
 from .errors import CASE
 
 TITLE = "SPIRAL paper, Fig. 1: the driven cylinder"
 END = 15.0  # s
 STATED = (0.0114, 0.0228, 0.0228)  # kg m^2
-DRAWN = 2e-5  # s, the step of the picture: ours
+DRAWN = 2e-5  # s, step of the inset (ours)
 INTEGRATORS = ("spiral", "direct-euler")
 NOTES = (
-    f"inset: the paper does not state the step; drawn with dt = {DRAWN:g} s, where direct-euler is off and spiral is not",
+    f"inset: the paper does not give the step; with dt = {DRAWN:g} s, direct-euler is visibly off and spiral is not",
     "the upper panels end at 15 s (6 s with --quick)",
-    "after 5 s the curves are too dense to be told apart: the lower panels show the first 2 s",
+    "after 5 s the curves are too dense to distinguish; the lower panels show the first 2 s",
     "q: Dormand and Prince's 8(5,3) to 1e-13 with the analytic omega; the paper uses DifferentialEquations.jl",
 )
 Array = NDArray[np.float64]
 
 
 def cylinder_surface() -> Array:
-    """Points (3, m, k) of a cylinder along x, in its radii; the last columns close the caps."""
+    """Points of a cylinder along x in units of its radius, shape (3, m, k); k runs along the profile, with caps."""
     angle, x = np.linspace(0, 2 * np.pi, 25), np.array([-1.5, -1.5, 1.5, 1.5])
     radius = np.array([0.0, 1.0, 1.0, 0.0])
     across = np.array([np.cos(angle), np.sin(angle)])[:, :, None] * radius
     return np.array([np.broadcast_to(x, across.shape[1:]), *across])
 
 
-def draw_cylinders(axis, motions: dict[str, Motion]) -> None:  # type: ignore[no-untyped-def]
-    """Red, blue and grey, as in the paper; the blue one as a grid, since it lies on the red one."""
+def draw_cylinders(axis: Any, motions: dict[str, Motion]) -> None:
+    """Draw the final orientations in red, blue and grey as in the paper; the blue one as a grid, as they coincide."""
     for (name, motion), colour in zip(motions.items(), ("tab:red", "tab:blue", "0.4"), strict=True):
         axes = np.stack([motion.axis(k)[-1, :, 0] for k in range(3)], axis=1)
         surface = np.einsum("ij,jmk->imk", axes, cylinder_surface())
@@ -54,8 +57,9 @@ def draw_cylinders(axis, motions: dict[str, Motion]) -> None:  # type: ignore[no
 
 
 def reproduce(quick: bool) -> Outcome:
+    """The outcome of this target; `quick`: curves up to 6 s instead of 15 s, and fewer steps."""
     shown, points = (6.0, 800) if quick else (END, 4000)
-    # The phase grows as t^2: evenly spaced in t^2 late, evenly in t early.
+    # The phase grows as t^2: times are evenly spaced in t^2, and in t at the start.
     times = np.union1d(shown * np.sqrt(np.linspace(0, 1, points + 1)), np.linspace(0, 2, 301))
     exact = CASE.reference(times)
     last = CASE.reference(np.array([END]))

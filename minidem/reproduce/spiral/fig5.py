@@ -4,34 +4,36 @@ from functools import partial
 
 import numpy as np
 
-from ...views.figures import COLOURS, new_figure
+from ...views.colours import COLOURS
+from ...views.figures import new_figure
 from ..outcome import Comparison, Outcome
 from .table2 import PUBLISHED, TARGET_ERRORS, steps
-from .timing import interleaved, middle, stepper
+from .timing import interleaved, median, stepper
 
 TITLE = "SPIRAL paper, Fig. 5: speed-up at equal error"
 SHADES = {1e-2: COLOURS[2], 1e-3: COLOURS[0], 1e-4: COLOURS[4], 1e-5: COLOURS[1]}  # green, blue, orange, red as in the paper
 NOTES = (
-    "CPU time of one body through 1 s in compiled code, as on the left of spiral-fig4, at the step that gives the error; "
+    "CPU time of one body for 1 s in compiled code, as on the left of spiral-fig4, with the step that gives the error; "
     "medians of interleaved repeats",
-    "a step of spiral costs more relative to the others here than in the paper (spiral-fig4), which is why it gains less "
-    "time; the steps themselves agree",
-    "pfc4: five times as fast as its published step would make it, see spiral-table2",
-    "'around 10' and 'more than 100' are said without an error; by the paper's own Table 2 spiral takes 448, 122, 34 and 17 "
-    "times fewer steps than velocity-verlet at 1e-5, 1e-4, 1e-3 and 1e-2",
+    "relative to the other schemes, a step of spiral costs more here than in the paper (spiral-fig4), so the speed-up is "
+    "smaller; the step sizes agree",
+    "pfc4: five times as fast as with its published step, see spiral-table2",
+    "the paper does not say for which error 'around 10' and 'more than 100' hold; by its Table 2, spiral takes 448, 122, 34 "
+    "and 17 times fewer steps than velocity-verlet at 1e-5, 1e-4, 1e-3 and 1e-2",
 )
 
 
 def reproduce(quick: bool) -> Outcome:
+    """The outcome of this target; `quick`: 3 repeats instead of 15."""
     integrators = tuple(PUBLISHED)
     size = steps(integrators, TARGET_ERRORS)
     run = {name: stepper(name) for name in integrators}
     count = {key: max(1, round(1 / dt)) for key, dt in size.items()}
-    # Short runs are repeated within a measurement to be longer than what reading the clock takes.
+    # Short runs are repeated within a measurement, so that reading the clock does not matter.
     rounds = {key: max(1, 30_000 // n) for key, n in count.items()}
     runs = {key: partial(run[key[0]], rounds[key], count[key], 1 / count[key]) for key in size}
     times = interleaved(runs, 3 if quick else 15)
-    cpu = {key: middle(values) / rounds[key] for key, values in times.items()}
+    cpu = {key: median(values) / rounds[key] for key, values in times.items()}
     speed_up = {(name, error): cpu["direct-euler", error] / cpu[name, error] for name, error in cpu}
 
     comparisons = []

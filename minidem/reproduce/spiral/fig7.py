@@ -1,4 +1,4 @@
-"""SPIRAL paper, Sec. 5, Fig. 7: how much the energy of bouncing chess pieces deviates after 1.5 s, against the time step."""
+"""SPIRAL paper, Sec. 5, Fig. 7: energy deviation of bouncing chess pieces after 1.5 s, against the time step."""
 
 import itertools
 from collections.abc import Sequence
@@ -10,7 +10,8 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from ...study.plan import Study
-from ...views.plots import study_figure
+from ...views.study_plots import study_figure
+from ..measures import log_slope, standard_error
 from ..outcome import Comparison, Outcome
 from ..studies import DT, INTEGRATOR, Failed, Row, Studies, account, deviation, done, study_of, varied
 
@@ -18,53 +19,55 @@ TITLE = "SPIRAL paper, Fig. 7: energy deviation of the chess box against the ste
 FILES = ("spiral-fig7", "spiral-fig7-others")
 QUICK_DT = (1.61e-6, 2.80e-6, 4.85e-6, 8.41e-6)  # s
 QUICK_SEEDS = 4
-RESOLVED = 1e-5  # s; with longer steps the shortest contacts last only three to five of them
+RESOLVED = 1e-5  # s; with longer steps the shortest contacts last only three to five steps
 LEVEL = 0.0068  # %, "the horizontal dotted line in Fig. 7"
-STEP, STEP_FINCHAM = 4.85e-6, 3.1e-7  # s, which give it with SPIRAL and Omelyan's scheme, and with Fincham's
+STEP, STEP_FINCHAM = 4.85e-6, 3.1e-7  # s, at LEVEL: with SPIRAL and Omelyan's scheme, and with Fincham's
 ORDERS = {"fincham-yade": "second order", "omelyan": "third order", "spiral": "third order"}
 NOTES = (
-    "deviation: the smaller of the mean and the last of |E - E0| / E0 in each run, as in the authors' script, averaged over "
-    "the runs; the CSV file has the average of the means as well. E0 is exact here; the script takes it after two steps",
+    "deviation: the smaller of the mean and the last |E - E0| / E0 of each run, as in the authors' script, averaged over "
+    "the runs; the CSV file also has the average of the means. E0 is exact here; the script uses the energy after two steps",
     "initial velocities and spins as in the paper's text: 1 m/s and pi rad/s, isotropic. The authors' script starts with "
-    "about 1.6e-6 rad/s, as it leaves the angular velocity out when it changes its unit of time, and with both angles of a "
-    "direction uniform on [0, pi]",
-    "the chess pieces are meshes of our own, of the FIDE heights, filled with 100 spheres each; the Rayleigh time is that "
-    "of the smallest sphere",
-    "the paper names two of its steps, 3.1e-7 and 4.85e-6 s; the others are ours, evenly spaced on a log scale",
-    "orders: the paper counts those of one step; over a fixed time the error goes with one power of dt less. Slopes are "
-    "fitted to the logarithms, at steps up to 1e-5 s",
+    "about 1.6e-6 rad/s, as it does not convert the angular velocity to its unit of time, and draws both angles of a "
+    "direction uniformly from [0, pi]",
+    "the chess pieces are our own meshes with FIDE heights, filled with 100 spheres each; the Rayleigh time is that of the "
+    "smallest sphere",
+    "the paper gives two of its steps, 3.1e-7 and 4.85e-6 s; the others are ours, evenly spaced on a log scale",
+    "orders: the paper states the order of one step; over a fixed time it is one less. Slopes are fitted to the logarithms "
+    "for steps up to 1e-5 s",
     "fincham-yade is the scheme of the paper's Fig. 7; fincham, no-squish and free-rotor are not in it",
 )
 
 
 @dataclass(frozen=True)
 class Point:
-    """The runs of one scheme at one step."""
+    """The runs of one scheme with one step."""
 
     integrator: str
     dt: float  # s
-    rayleigh: float  # time of the scenario, s
-    deviations: NDArray[np.float64]  # of each run, %
+    rayleigh: float  # Rayleigh time of the scenario, s
+    deviations: NDArray[np.float64]  # (runs,) %
     drift_mean: float  # average of |E - E0| / E0 over time and runs, %
     failed: int
 
     @property
     def mean(self) -> float:
+        """Mean deviation of the runs, %."""
         return float(self.deviations.mean())
 
     @property
     def standard_error(self) -> float:
-        count = len(self.deviations)
-        return float(self.deviations.std(ddof=1) / np.sqrt(count)) if count > 1 else float("nan")
+        """Standard error of the mean deviation, %; NaN for a single run."""
+        return standard_error(self.deviations)
 
 
 def quick_study(study: Study) -> Study:
+    """The study with the steps QUICK_DT and QUICK_SEEDS seeds only."""
     cells = [c.changes for c in study.cells if c.changes[DT] in QUICK_DT and c.changes["seed"] < QUICK_SEEDS]
     return varied(study, f"{study.name}-quick", cells, {})
 
 
 def points_of(rows: Sequence[Row]) -> list[Point]:
-    """In the order of the schemes as they come, then of dt; a point without a run that succeeded is left out."""
+    """The points in the order of the schemes in `rows`, then of dt; points without a successful run are left out."""
     points = []
     integrators = dict.fromkeys(row[INTEGRATOR] for row in rows)
     for integrator, dt in itertools.product(integrators, sorted({row[DT] for row in rows})):
@@ -78,18 +81,20 @@ def points_of(rows: Sequence[Row]) -> list[Point]:
 
 
 def by_integrator(points: Sequence[Point]) -> dict[str, list[Point]]:
+    """The points of each integrator."""
     return {name: [p for p in points if p.integrator == name] for name in dict.fromkeys(p.integrator for p in points)}
 
 
 def slope(points: Sequence[Point]) -> float:
-    """The power of dt with which the deviation goes, where contacts are resolved; NaN of a single point."""
+    """Slope of log(deviation) against log(dt) for steps that resolve contacts; NaN for a single point."""
     points = [point for point in points if point.dt <= RESOLVED]
     if len(points) < 2:
         return float("nan")
-    return float(np.polyfit(np.log([p.dt for p in points]), np.log([p.mean for p in points]), 1)[0])
+    return log_slope([p.dt for p in points], [p.mean for p in points])
 
 
 def compared(points: Sequence[Point]) -> list[Comparison]:
+    """Deviations and slopes, published and measured."""
     at = {(p.integrator, p.dt): p.mean for p in points}
     rows = [
         Comparison(f"{name}: deviation at {dt:g} s (%)", LEVEL, at[name, dt])
@@ -105,6 +110,7 @@ def compared(points: Sequence[Point]) -> list[Comparison]:
 
 
 def drawn(points: Sequence[Point]) -> Figure:
+    """Deviation against the step, with the level of the paper."""
     lines = {
         name: ([point.dt for point in line], [point.deviations.tolist() for point in line])
         for name, line in by_integrator(points).items()
@@ -118,6 +124,7 @@ def drawn(points: Sequence[Point]) -> Figure:
 
 
 def reproduce(quick: bool, studies: Studies) -> Outcome:
+    """The outcome of this target; `quick`: four steps and four seeds."""
     plans = [study_of(name) for name in FILES]
     rows = [row for plan in plans for row in studies.rows(quick_study(plan) if quick else plan)]
     points = points_of(rows)

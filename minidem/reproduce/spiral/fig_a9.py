@@ -7,12 +7,13 @@ from .errors import QUANTITIES, errors_over_time, figure_of
 from .fig_a8 import INTEGRATORS
 
 TITLE = "SPIRAL paper, Fig. A.9: the variants of SPIRAL, growth of the error"
-NOTES = ("the paper does not give the span of time; here 1 ms to 15 s (5 s with --quick)",)
+NOTES = ("the paper does not give the time span; here 1 ms to 15 s (5 s with --quick)",)
 
 
 def reproduce(quick: bool) -> Outcome:
+    """The outcome of this target; `quick`: 5 s instead of 15 s."""
     curves = errors_over_time(INTEGRATORS, 5.0 if quick else 15.0, points=30 if quick else 45)
-    comparisons, late = [], curves.x > 0.1  # before, omega of both variants is at round-off
+    comparisons, late = [], curves.x > 0.1  # earlier, the error of omega is round-off in both variants
     for part in QUANTITIES:
         leap, sync, omelyan = (curves.of(name, part)[late] for name in ("spiral", "spiral-sync", "omelyan"))
         mean = float(np.exp(np.log(sync / leap).mean()))

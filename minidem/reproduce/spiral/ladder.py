@@ -1,4 +1,4 @@
-"""Errors of one integrator in one case at shorter and shorter steps; from them the order and the step for a given error."""
+"""Errors of one integrator in one case at successively shorter steps; the order and the step for a given error."""
 
 import math
 from collections.abc import Callable
@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 from ...rotor.bench import errors_at, integrated
 from ...rotor.cases import Case
 from ...rotor.motion import Motion
+from ..measures import log_slope
 
 Array = NDArray[np.float64]
-# Duration (s) and number of the longest steps that are tried. The tops and the long runs are cut short; the number is a
-# multiple of five for the book, so that its push ends on a step.
+# Duration (s) and number of steps of the first rung. Tops and long runs are shortened; the number for the book toss is a
+# multiple of five, so that the push ends on a step.
 SPANS = {
     "constant-torque": (1.0, 32),
     "symmetric-top": (100.0, 256),
@@ -27,31 +28,39 @@ SPANS = {
     "slow-top": (10.0, 128),
     "soft-wall": (10.0, 128),
 }
-FLOOR, CEILING = 1e-10, 0.03  # between them an error is neither round-off nor out of bounds
-ENOUGH = 1e-8  # no need for shorter steps
+FLOOR, CEILING = 1e-10, 0.03  # smaller errors are round-off, larger ones are outside the range of convergence
+ENOUGH = 1e-8  # no shorter steps once the error is below
 
 
 @dataclass(frozen=True)
 class Step:
-    """A step for a given error, and how it was found: "between" two rungs, "at least" the longest, or by "extrapolation"."""
+    """A step for a given error, and how it was found.
 
-    dt: float
+    `found` is "between" two rungs, "at least" the longest step tried, "extrapolation", or "" if there is none (dt is NaN).
+    """
+
+    dt: float  # s
     found: str
 
 
 @dataclass(frozen=True)
 class Ladder:
-    dt: Array  # falling
+    """Relative errors of q and omega at each step, shapes (rungs,)."""
+
+    dt: Array  # s, descending
     q: Array
     omega: Array
 
     def order(self, error: Array) -> float:
-        """Slope through the three shortest steps whose errors mean something; nan if there are not two."""
+        """Slope of log(error) against log(dt) for the three shortest steps with an error between FLOOR and CEILING.
+
+        NaN if there are fewer than two.
+        """
         use = np.flatnonzero(np.isfinite(error) & (error > FLOOR) & (error < CEILING))[-3:]
-        return float(np.polyfit(np.log(self.dt[use]), np.log(error[use]), 1)[0]) if len(use) > 1 else math.nan
+        return log_slope(self.dt[use], error[use]) if len(use) > 1 else math.nan
 
     def step_for(self, target: float) -> Step:
-        """On straight lines in the logarithms, between the last rung above the target and the first below."""
+        """The step with the mean error `target`: log-log interpolation between the last rung above it and the next one."""
         error = 0.5 * (self.q + self.omega)
         above = np.flatnonzero(~(error < target))
         if len(above) == 0:
@@ -70,7 +79,10 @@ class Ladder:
 
 
 def ladder(case: Case, integrator: str, reference: Callable[[float], Motion], factor: int, most: int) -> Ladder:
-    """From SPANS on, each rung `factor` times as many steps, until the error is small ENOUGH or there are `most` steps."""
+    """Errors at the end of SPANS, each rung with `factor` times as many steps, until below ENOUGH or beyond `most` steps.
+
+    `reference` returns the exact final state for a given dt (s).
+    """
     end, steps = SPANS[case.name]
     rungs: list[tuple[float, float, float]] = []
     while steps <= most:

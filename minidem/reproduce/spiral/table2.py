@@ -1,4 +1,4 @@
-"""SPIRAL paper, Table 2: the step that gives a mean error of 1e-5 to 1e-2 after one second of constant torque."""
+"""SPIRAL paper, Table 2: the steps that give mean errors of 1e-5 to 1e-2 after one second of constant torque."""
 
 from typing import Any
 
@@ -20,19 +20,21 @@ PUBLISHED = {  # s
     "pfc4": (1.662e-7, 1.662e-6, 1.663e-5, 1.671e-4),
 }
 NOTES = (
-    "dt is adjusted so that whole steps end at 1 s; at 1e-2 that leaves few values to choose from",
-    "johnson: Eq. B.13-B.15 as printed give steps a tenth smaller than the table; the authors' code was not available",
-    "pfc4: the paper does not say how the rotation matrix is kept orthonormal; Gram-Schmidt from the first axis, as here, "
-    "allows steps five times as large, a matrix left as it is would need smaller ones than published",
+    "dt is adjusted to a whole number of steps in 1 s; at an error of 1e-2 this leaves few possible values",
+    "johnson: Eq. B.13-B.15 as printed give steps 10 % smaller than the table; the authors' code was not available",
+    "pfc4: the paper does not say how the rotation matrix is kept orthonormal. With Gram-Schmidt from the first axis, as "
+    "here, steps can be five times as large; without orthonormalisation they would have to be smaller than published",
 )
 
 
 def steps(integrators: tuple[str, ...], errors: tuple[float, ...]) -> dict[tuple[str, float], float]:
+    """The step (s) of each integrator for each mean error, by (integrator, error)."""
     case = CASES["constant-torque"]
     return {(name, error): step_for_error(case, name, error) for name in integrators for error in errors}
 
 
 def reproduce(quick: bool) -> Outcome:
+    """The outcome of this target; `quick`: no difference."""
     measured = steps(tuple(PUBLISHED), TARGET_ERRORS)
     comparisons = [
         Comparison(f"{name}, error {error:g}: dt (s)", value, measured[name, error])

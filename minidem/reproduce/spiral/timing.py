@@ -1,4 +1,4 @@
-"""What a step of a rotational integrator costs: one body in a loop of its own, or many bodies in vector lanes."""
+"""CPU time per step of a rotational integrator: one body in a loop, or many bodies in vector lanes."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -22,17 +22,20 @@ Array = NDArray[np.float64]
 
 @inlined
 def as_it_is(q):  # type: ignore[no-untyped-def]
+    """q, not normalised."""
     return q
 
 
 def without_normalisation(function: Any) -> Any:
-    """A copy of one of a scheme's functions in which `unit` does nothing."""
+    """A copy of a function of a scheme in which `unit` does nothing."""
     plain = function.py_func
     names = {**plain.__globals__, "unit": as_it_is}
     return inlined(FunctionType(plain.__code__, names, plain.__name__, plain.__defaults__, plain.__closure__))
 
 
 def with_normalisation(function: Any) -> Any:
+    """The function of a scheme, followed by a normalisation of q."""
+
     @inlined
     def normalised(q, spin, torque, inertia, dt):  # type: ignore[no-untyped-def]
         q, spin = function(q, spin, torque, inertia, dt)
@@ -42,7 +45,7 @@ def with_normalisation(function: Any) -> Any:
 
 
 def in_turn(first: Any, second: Any) -> Any:
-    """Two stages as one: the torque between them costs nothing here."""
+    """Two stages as one function; evaluating the torque between them costs nothing here."""
 
     @inlined
     def both(q, spin, torque, inertia, dt):  # type: ignore[no-untyped-def]
@@ -53,9 +56,9 @@ def in_turn(first: Any, second: Any) -> Any:
 
 
 def stepper(integrator: str, normalised: bool | None = None) -> Callable[[int, int, float], None]:
-    """A compiled function (rounds, steps, dt): one body of the constant-torque case, `rounds` times from the start.
+    """A compiled function (rounds, steps, dt) that moves the body of the constant-torque case `rounds` times from the start.
 
-    `normalised`: with or without the normalisation of q; None for what the scheme itself does.
+    `normalised`: whether q is normalised; None for what the scheme itself does. dt is in s.
     """
     scheme = SCHEMES[integrator]
     parts = vars(import_module(scheme.module))
@@ -89,16 +92,17 @@ def stepper(integrator: str, normalised: bool | None = None) -> Callable[[int, i
 
 @in_this_process
 def repeated(stages, times, q, spin, torque, inertia, dt):  # type: ignore[no-untyped-def]
+    """Apply all stages `times` times to all bodies."""
     for _ in range(times):
-        for k in range(len(stages)):
-            stages[k](q, spin, torque, inertia, 0, q.shape[1], dt)
+        for stage in stages:
+            stage.move(q, spin, torque, inertia, 0, q.shape[1], dt)
 
 
-BODIES = 1000  # not a power of two: rows at such distances would share the same lines of the processor's cache
+BODIES = 1000  # not a power of two, at which rows would compete for the same cache lines
 
 
 def many_bodies_stepper(integrator: str) -> Callable[[int, float], None]:
-    """A function (steps, dt) that moves BODIES bodies by the kernels that a simulation uses."""
+    """A function (steps, dt) that moves BODIES bodies with the kernels of a simulation; dt in s."""
     scheme = rotation(integrator)
     q, inertia, torque = (
         np.repeat(v, BODIES, axis=1) for v in (CASE.orientation, inertia_rows(CASE.inertia), [[0.5], [0.0], [0.0]])
@@ -115,13 +119,14 @@ def many_bodies_stepper(integrator: str) -> Callable[[int, float], None]:
 
 
 def cpu_time(run: Callable[[], object]) -> float:
+    """CPU time of one call, s."""
     begin = time.process_time()
     run()
     return time.process_time() - begin
 
 
 def interleaved(runs: Mapping[Any, Callable[[], object]], repeats: int) -> dict[Any, Array]:
-    """CPU times (s), (repeats,) for each run; one of each in turn, so that a slow moment of the machine hits all of them."""
+    """CPU times of each run, s, shape (repeats,). The runs take turns, so that a slow moment of the machine affects all."""
     found: dict[Any, list[float]] = {key: [] for key in runs}
     for _ in range(repeats):
         for key, run in runs.items():
@@ -130,9 +135,10 @@ def interleaved(runs: Mapping[Any, Callable[[], object]], repeats: int) -> dict[
 
 
 def ratios(times: Mapping[Any, Array], to: Any) -> dict[Any, float]:
-    """Median of the ratio to one of the runs, taken repeat by repeat."""
+    """For each run, the median over the repeats of the ratio of its time to that of the run `to`."""
     return {key: float(np.median(values / times[to])) for key, values in times.items()}
 
 
-def middle(values: Sequence[float] | Array) -> float:
+def median(values: Sequence[float] | Array) -> float:
+    """The median, as a float."""
     return float(np.median(values))

@@ -1,105 +1,7 @@
-"use strict";
-// The scene of a report: bodies at a few moments, seen from where the mouse turns them. Lengths are in metres, z is up.
+// The scene of a report: the bodies at a few frames, turned with the mouse. Lengths are in metres, z is up.
 (() => {
   const canvas = document.getElementById("scene");
   if (!canvas) return;
-
-  const VIEW = `#version 300 es
-    precision highp float;
-    uniform mat3 turn;       // world -> view
-    uniform vec3 target;     // what the camera looks at
-    uniform float away;      // its distance from there
-    uniform vec4 lens;       // x, y, and two numbers that make the depth
-    vec3 seen(vec3 place) { return turn * (place - target) - vec3(0.0, 0.0, away); }
-    vec4 projected(vec3 view) { return vec4(lens.xy * view.xy, lens.z * view.z + lens.w, -view.z); }
-  `;
-  // A lamp over the right shoulder of who looks, a weaker one from the left, and a third from behind.
-  const LIGHT = `
-    vec3 lamp(vec3 colour, vec3 normal, vec3 eye, vec3 from, float strength) {
-      vec3 towards = normalize(from);
-      float gloss = pow(max(dot(normal, normalize(towards + eye)), 0.0), 40.0);
-      return strength * (colour * max(dot(normal, towards), 0.0) + 0.3 * gloss);
-    }
-    vec3 lit(vec3 colour, vec3 normal, vec3 eye) {
-      return 0.22 * colour
-        + lamp(colour, normal, eye, vec3(0.5, 1.2, 1.0), 0.7)
-        + lamp(colour, normal, eye, vec3(-1.2, 0.2, 0.7), 0.25)
-        + lamp(colour, normal, eye, vec3(0.3, 0.4, -1.0), 0.15);
-    }
-  `;
-
-  // A sphere is a square that faces the camera and is just large enough; which of its pixels are seen is worked out for each.
-  const BALL_VERTEX = `${VIEW}
-    layout(location = 0) in vec2 corner;
-    layout(location = 1) in vec4 ball;  // centre and radius
-    layout(location = 2) in vec3 colour;
-    out vec3 place;
-    flat out vec3 centre;
-    flat out float radius;
-    flat out vec3 paint;
-    void main() {
-      centre = seen(ball.xyz);
-      radius = ball.w;
-      paint = colour;
-      float far = length(centre);
-      vec3 ahead = centre / far;
-      vec3 right = normalize(cross(ahead, abs(ahead.y) < 0.9 ? vec3(0, 1, 0) : vec3(1, 0, 0)));
-      float half_width = 1.05 * radius * far / sqrt(max(far * far - radius * radius, 1e-6 * far * far));
-      place = centre + half_width * (corner.x * right + corner.y * cross(right, ahead));
-      gl_Position = projected(place);
-    }
-  `;
-  const BALL_PIXEL = `${VIEW} ${LIGHT}
-    in vec3 place;
-    flat in vec3 centre;
-    flat in float radius;
-    flat in vec3 paint;
-    out vec4 result;
-    void main() {
-      vec3 ray = normalize(place);
-      vec3 nearest = dot(ray, centre) * ray - centre;  // from the centre to the line of sight
-      float miss = length(nearest) / radius;
-      float cover = clamp(0.5 + (1.0 - miss) / max(fwidth(miss), 1e-6), 0.0, 1.0);  // of the pixel, at the rim
-      if (cover <= 0.0) discard;
-      vec3 normal = nearest / radius - sqrt(max(1.0 - miss * miss, 0.0)) * ray;
-      vec4 clip = projected(centre + radius * normal);
-      gl_FragDepth = 0.5 + 0.5 * clip.z / clip.w;
-      result = vec4(lit(paint, normalize(normal), -ray), cover);
-    }
-  `;
-  const SURFACE_VERTEX = `${VIEW}
-    layout(location = 0) in vec3 point;
-    layout(location = 1) in vec3 normal;
-    layout(location = 2) in vec3 position;     // of the body
-    layout(location = 3) in vec4 orientation;  // w, x, y, z
-    layout(location = 4) in vec3 colour;
-    out vec3 place;
-    out vec3 upright;
-    flat out vec3 paint;
-    vec3 turned(vec4 q, vec3 v) { return v + 2.0 * cross(q.yzw, cross(q.yzw, v) + q.x * v); }
-    void main() {
-      place = seen(position + turned(orientation, point));
-      upright = turn * turned(orientation, normal);
-      paint = colour;
-      gl_Position = projected(place);
-    }
-  `;
-  const SURFACE_PIXEL = `${VIEW} ${LIGHT}
-    in vec3 place;
-    in vec3 upright;
-    flat in vec3 paint;
-    out vec4 result;
-    void main() { result = vec4(lit(paint, normalize(upright), -normalize(place)), 1.0); }
-  `;
-  const PLAIN_VERTEX = `${VIEW}
-    layout(location = 0) in vec3 point;
-    void main() { gl_Position = projected(seen(point)); }
-  `;
-  const PLAIN_PIXEL = `${VIEW}
-    uniform vec3 paint;
-    out vec4 result;
-    void main() { result = vec4(paint, 1.0); }
-  `;
 
   function decoded(text, Kind) {
     return new Kind(Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)).buffer);
@@ -128,7 +30,7 @@
     return { whole, uniforms: Object.fromEntries(names.map((name) => [name, gl.getUniformLocation(whole, name)])) };
   }
 
-  // A buffer of values that the shader reads at `location`; `each` 1 for a value an instance, 0 for one a vertex.
+  // A buffer of values that the shader reads at `location`: one per instance if `each` is 1, one per vertex if it is 0.
   function attribute(gl, location, values, size, each, stride = 0) {
     const kinds = { Float32Array: [gl.FLOAT, false], Uint8Array: [gl.UNSIGNED_BYTE, true], Int8Array: [gl.BYTE, true] };
     const [kind, normalised] = kinds[values.constructor.name];
@@ -146,7 +48,7 @@
     gl.bufferSubData(gl.ARRAY_BUFFER, 0, values);
   }
 
-  // Rows of some bodies, one after the other, each `times` times.
+  // The rows of some bodies, each repeated `times` times.
   function rows(all, size, bodies, times, Kind) {
     const some = new Kind(bodies.length * times * size);
     let to = 0;
@@ -155,9 +57,9 @@
     return some;
   }
 
-  // All spheres of the bodies of one kind. `place(position, orientation)` of all bodies of the scene moves them.
-  function balls(gl, kind, colour) {
-    const bodies = decoded(kind.bodies, Uint32Array), local = decoded(kind.spheres, Float32Array);
+  // The spheres of all bodies of one species. `place` moves them, given position and orientation of all bodies.
+  function balls(gl, species, colour) {
+    const bodies = decoded(species.bodies, Uint32Array), local = decoded(species.spheres, Float32Array);
     const count = local.length / 4, where = new Float32Array(bodies.length * local.length);
     const array = gl.createVertexArray();
     gl.bindVertexArray(array);
@@ -189,13 +91,13 @@
     };
   }
 
-  // Bodies of one kind, each a copy of a surface.
-  function surfaces(gl, kind, colour) {
-    const bodies = decoded(kind.bodies, Uint32Array), faces = decoded(kind.faces, Uint16Array);
+  // The bodies of one species, each a copy of a surface.
+  function surfaces(gl, species, colour) {
+    const bodies = decoded(species.bodies, Uint32Array), faces = decoded(species.faces, Uint16Array);
     const array = gl.createVertexArray();
     gl.bindVertexArray(array);
-    attribute(gl, 0, decoded(kind.points, Float32Array), 3, 0);
-    attribute(gl, 1, decoded(kind.normals, Int8Array), 3, 0, 4);
+    attribute(gl, 0, decoded(species.points, Float32Array), 3, 0);
+    attribute(gl, 1, decoded(species.normals, Int8Array), 3, 0, 4);
     const positions = attribute(gl, 2, new Float32Array(3 * bodies.length), 3, 1);
     const orientations = attribute(gl, 3, new Float32Array(4 * bodies.length), 4, 1);
     attribute(gl, 4, rows(colour, 3, bodies, 1, Uint8Array), 3, 1);
@@ -214,6 +116,7 @@
     };
   }
 
+  // A function that draws points in one colour.
   function plain(gl, points, mode) {
     const array = gl.createVertexArray();
     gl.bindVertexArray(array);
@@ -224,7 +127,20 @@
     };
   }
 
-  // The twelve edges: from each corner along each direction in which it is the lower end.
+  const dot = (a, b) => a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+
+  // A wall: a surface just behind its outline.
+  function patch(gl, { points, normal }, size) {
+    const behind = points.map((point) => point.map((value, k) => value - 1e-3 * size * normal[k]));
+    return {
+      normal,
+      height: dot(normal, points[0]),
+      outline: plain(gl, points.flat(), gl.LINE_LOOP),
+      surface: plain(gl, behind.flat(), gl.TRIANGLE_FAN),
+    };
+  }
+
+  // The twelve edges of the box: from each corner along each direction in which it is the lower end.
   function edges(box) {
     const points = [];
     for (let corner = 0; corner < 8; corner++)
@@ -239,12 +155,10 @@
     const data = JSON.parse(document.getElementById("scene-data").textContent);
     const position = decoded(data.position, Float32Array), orientation = decoded(data.orientation, Float32Array);
     const colour = decoded(data.colour, Uint8Array), bodies = colour.length / 3;
-    const programs = {
-      ball: program(gl, BALL_VERTEX, BALL_PIXEL),
-      surface: program(gl, SURFACE_VERTEX, SURFACE_PIXEL),
-      plain: program(gl, PLAIN_VERTEX, PLAIN_PIXEL),
-    };
-    const parts = data.kinds.map((kind) => (kind.faces ? surfaces : balls)(gl, kind, colour));
+    const programs = Object.fromEntries(
+      Object.entries(SHADERS).map(([name, [vertex, pixel]]) => [name, program(gl, vertex, pixel)]));
+    const parts = data.species.map((species) => (species.faces ? surfaces : balls)(gl, species, colour));
+    const walls = data.frames.map((own) => own.walls.map((wall) => patch(gl, wall, data.size)));
     let outline = null, floor = null;
     if (data.box) {
       const [x, y, z] = data.box, low = -2e-3 * z;
@@ -272,6 +186,21 @@
       return uniforms;
     }
 
+    // Walls are seen from the side of the bodies only, so that they hide none; their outlines are always drawn.
+    function drawWalls(back, front) {
+      const { paint } = use("plain");
+      const away = (2 * data.size) / camera.zoom, cu = Math.cos(camera.up);
+      const towards = [cu * Math.cos(camera.round), cu * Math.sin(camera.round), Math.sin(camera.up)];
+      const eye = data.frames[frame].middle.map((value, k) => value + away * towards[k]);
+      for (const { normal, height, outline, surface } of walls[frame]) {
+        const light = 0.78 + 0.12 * normal[2];  // a floor is as light as that of a box
+        gl.uniform3fv(paint, back.map((value, k) => light * value + (1 - light) * front[k]));
+        if (dot(normal, eye) > height) surface();
+        gl.uniform3fv(paint, front);
+        outline();
+      }
+    }
+
     function css(name) {
       return getComputedStyle(canvas)[name].match(/[\d.]+/g).slice(0, 3).map((value) => value / 255);
     }
@@ -292,6 +221,7 @@
         gl.uniform3fv(paint, front);
         outline();
       }
+      drawWalls(back, front);
       for (const part of parts) {
         use(part.program);
         part.draw();
@@ -326,7 +256,7 @@
       redraw();
     }
 
-    const fingers = new Map();  // that are down, or the mouse
+    const fingers = new Map();  // positions of the fingers on the screen, or of the mouse
     function gap() {
       const [a, b] = [...fingers.values()];
       return Math.hypot(a.x - b.x, a.y - b.y) || 1;
@@ -373,7 +303,7 @@
     for (const id of ["scene", "controls", "help"]) document.getElementById(id).hidden = false;
     new ResizeObserver(redraw).observe(canvas);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
-    canvas.addEventListener("webglcontextlost", () => instead("The browser has given up the scene; load the page anew."));
+    canvas.addEventListener("webglcontextlost", () => instead("The browser has discarded the scene; reload the page."));
     show(0);
     const still = document.getElementById("still");
     if (still) still.hidden = true;
@@ -382,7 +312,7 @@
   try {
     const gl = canvas.getContext("webgl2", { alpha: false, antialias: true, preserveDrawingBuffer: true });  // kept: for printing
     if (gl) start(gl);
-    else instead("This browser has no WebGL 2, which the scene needs; a still picture stands in for it, if there is one.");
+    else instead("The scene needs WebGL 2, but this browser has no WebGL 2; a still picture is shown if there is one.");
   } catch (error) {
     instead(`The scene cannot be drawn here (${error.message}).`);
     console.error(error);

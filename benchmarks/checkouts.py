@@ -1,0 +1,82 @@
+"""This checkout beside another one, in turns: `python -m benchmarks --compare CHECKOUT`.
+
+Each repeat times both on as many steps, one right after the other, and its ratio counts: what slows the machine down slows
+both.
+"""
+
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from .protocol import ROOT, Worker
+from .report import short
+from .scenes import Scene
+from .timing import spread
+
+HEAD = ["scene", "threads", "old us per step", "new us per step", "new / old", "quartiles", "CPU new / old", "quartiles"]
+COLD_HEAD = ["cold start", "old s", "new s", "new / old", "quartiles", "CPU new / old", "quartiles"]
+CALL = "import sys; sys.path.insert(0, sys.argv.pop(1)); from minidem.cli import main; main()"
+Pairs = list[tuple[float, float]]  # old and new
+
+
+def ratios(pairs: Pairs) -> list[str]:
+    """Median and quartiles of new / old."""
+    found = spread([new / old for old, new in pairs])
+    return [f"{found['median']:.3f}", f"{found['low']:.3f} to {found['high']:.3f}"]
+
+
+def medians(pairs: Pairs, scale: float = 1.0) -> list[str]:
+    return [short(scale * spread(list(side))["median"]) for side in zip(*pairs, strict=True)]
+
+
+def lines(
+    scenes: Sequence[Scene], threads: Sequence[int], old: Path, repeats: int, seconds: float, say: Callable[[str], None]
+) -> Iterator[list[str]]:
+    """One line for each scene and number of threads."""
+    for scene in scenes:
+        for count in threads:
+            command = [sys.executable, "-m", "benchmarks.worker", scene.name, str(count)]
+            workers = [Worker(command, root) for root in (old, ROOT)]
+            try:
+                if workers[0].ready["threads"] < count:
+                    continue
+                steps = 1
+                for worker in workers:
+                    worker.ask("run", scene.warm_up)
+                while (took := min(worker.ask("run", steps)["seconds"] for worker in workers)) < seconds:
+                    steps = int(steps * min(max(1.2 * seconds / took, 1.5), 8.0)) + 1
+                wall, cpu = [], []
+                for repeat in range(repeats):
+                    order = (0, 1) if repeat % 2 == 0 else (1, 0)
+                    took = {side: workers[side].ask("run", steps) for side in order}
+                    wall.append((took[0]["seconds"], took[1]["seconds"]))
+                    cpu.append((took[0]["cpu"], took[1]["cpu"]))
+            finally:
+                for worker in workers:
+                    worker.close()
+            say(f"{scene.name}, {count} threads: {ratios(wall)[0]}")
+            yield [scene.name, str(count), *medians(wall, 1e6 / steps), *ratios(wall), *ratios(cpu)]
+
+
+def cold_start(scene: Scene, old: Path, repeats: int) -> list[str]:
+    """A first run of one step with an empty cache."""
+    wall, cpu = [], []
+    for repeat in range(repeats):
+        took = {}
+        for side in (0, 1) if repeat % 2 == 0 else (1, 0):
+            with tempfile.TemporaryDirectory() as folder:
+                options = ["--set", "time.end=1e-12", "--out", f"{folder}/run", "--threads", "1", "--quiet"]
+                command = [sys.executable, "-c", CALL, str((old, ROOT)[side]), "run", str(scene.path), *options]
+                clean = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+                before = resource.getrusage(resource.RUSAGE_CHILDREN)
+                began = os.times().elapsed
+                subprocess.run(command, cwd=folder, env=clean | {"MINIDEM_CACHE_DIR": f"{folder}/cache"}, check=True)
+                after = resource.getrusage(resource.RUSAGE_CHILDREN)
+                took[side] = (os.times().elapsed - began, after.ru_utime - before.ru_utime)
+        wall.append((took[0][0], took[1][0]))
+        cpu.append((took[0][1], took[1][1]))
+    return [scene.name, *medians(wall), *ratios(wall), *ratios(cpu)]

@@ -1,0 +1,44 @@
+"""Forces and torques of all contacts of a block: find what touches, apply the law, add to spheres and bodies."""
+
+import numpy as np
+
+from ..compile.kernels import inlined
+from ..geometry import index
+from ..state import CONTACTS
+from ..threads import bodies_of
+from ..watching import find_too_deep
+from .adding import add_contacts, add_to_bodies, clear_forces
+from .batch import SECOND
+from .finding import find_touching
+
+
+@inlined
+def contact_forces(block, me, law, world):
+    """Set force and torque of the bodies of a block, and its elastic energy; raise an alarm for overlaps beyond the limit.
+
+    `law` is the function pointer of a contact law. The limit for an overlap is in radii of the smaller sphere; it is
+    compared only for overlaps beyond the limit of the smallest sphere of all.
+    """
+    bodies, spheres, lists, team = world.bodies, world.spheres, world.close, world.team
+    first, spheres_in_all = spheres.first, spheres.owner.size
+    sphere_force, batch, pair = team.sphere_force[me], team.batch[me], team.pair[me]
+    begin, end = bodies_of(block, block + 1, bodies.mass.size)
+    first_sphere, last_sphere = first[begin], first[end]
+    clear_forces(block, lists, first_sphere, sphere_force)
+
+    elastic, contacts = 0.0, index(0)
+    count = index(0)  # contacts found whose forces are still to be added
+    at, last = index(lists.room[block]), index(lists.room[block] + lists.wanted[block])
+    while at < last:
+        until = min(at + (index(CONTACTS) - count), last)
+        count = find_touching(at, until, count, world, lists, pair, batch)
+        at = until
+        if count > index(0) and (count == index(CONTACTS) or at == last):
+            contacts += count
+            deep = law(np.int64(count), batch, team.limits.suspect)
+            elastic = add_contacts(count, pair, batch, sphere_force, first_sphere, last_sphere, spheres_in_all, elastic)
+            if deep > 0:
+                find_too_deep(count, pair, SECOND, spheres.place, world.walls, spheres_in_all, team.limits, team.alarm[me])
+            count = index(0)
+    lists.elastic[block] = elastic
+    add_to_bodies(begin, end, block, contacts, first_sphere, bodies, spheres, lists, sphere_force)

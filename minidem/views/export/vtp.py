@@ -1,0 +1,47 @@
+"""VTK XML files and a .pvd collection, for ParaView."""
+
+import re
+from pathlib import Path
+from xml.sax.saxutils import quoteattr
+
+from .cloud import Cloud
+from .replacing import replaced
+
+
+def write_vtp(cloud: Cloud, path: Path) -> list[Path]:
+    """Write a .vtp file for each frame, in a directory of their own, and the .pvd that lists them with their times."""
+    import pyvista
+    from vtkmodules.vtkIOXML import vtkXMLPolyDataWriter
+
+    series = series_of(path)
+    series.mkdir(exist_ok=True)
+    number = re.compile(re.escape(path.stem) + r"_\d+\.vtp")
+    for old in [file for file in series.iterdir() if number.fullmatch(file.name)]:
+        old.unlink()
+    digits = max(4, len(str(cloud.frames[-1])))
+    files, entries = [], []
+    for snapshot in cloud:
+        mesh = pyvista.PolyData(snapshot.position)
+        for name, values in (cloud.fixed | snapshot.moving).items():
+            mesh.point_data[name] = values
+        mesh.field_data["TimeValue"], mesh.field_data["species_names"] = [snapshot.time], cloud.ascii_names
+        if cloud.box is not None:
+            mesh.field_data["box"] = cloud.box[None]
+        file = series / f"{path.stem}_{snapshot.frame:0{digits}}.vtp"
+        writer = vtkXMLPolyDataWriter()
+        writer.SetFileName(str(file))
+        writer.SetInputData(mesh)
+        writer.EncodeAppendedDataOff()
+        if not writer.Write() or writer.GetErrorCode():
+            raise OSError(f"{file} was not written completely")
+        files.append(file)
+        entries.append(f'    <DataSet timestep="{snapshot.time!r}" file={quoteattr(f"{series.name}/{file.name}")}/>')
+    with replaced(path) as part:
+        lines = ['<?xml version="1.0"?>', '<VTKFile type="Collection" version="0.1">', "  <Collection>", *entries]
+        part.write_text("\n".join([*lines, "  </Collection>", "</VTKFile>"]) + "\n", encoding="utf-8")
+    return [path, *files]
+
+
+def series_of(path: Path) -> Path:
+    """The directory of the frames of NAME.pvd: NAME_frames, as NAME itself may be a run directory."""
+    return path.with_name(f"{path.stem}_frames")

@@ -1,0 +1,115 @@
+"""The interactive window of `minidem view`."""
+
+from collections.abc import Callable
+from typing import Any
+
+from ..files.trajectory import Trajectory
+from .camera import aim, light
+from .colours import FIELDS, SLIDER, TEXT
+from .plotter import SIZE, new_plotter
+from .scene import Scene
+from .space import shown_space, some_frames
+
+
+class Viewer:
+    """A window with a time slider. The space bar plays and pauses, r returns to the first frame, c colours by the next
+    field, and a click on a body prints its state."""
+
+    PLAYS_AT = 40  # ms between two frames
+
+    def __init__(
+        self, trajectory: Trajectory, frame: int, colour_by: str, spheres: bool, say: Callable[[str], None] = print
+    ):
+        self.trajectory, self.frame, self.say = trajectory, frame, say
+        self.playing = False
+        self.plotter = new_plotter(SIZE, off_screen=False)
+        space = shown_space(trajectory, some_frames(trajectory))
+        self.scene = Scene(self.plotter, trajectory, space, colour_by, spheres)
+        self.scale()
+        light(self.plotter, space.size, shadows=0)
+        aim(self.plotter, space.corners, below=0.08)
+        self.slider: Any = None
+        if len(trajectory) > 1:
+            self.slider = self.plotter.add_slider_widget(
+                lambda value: self.show(round(value)),
+                [0, len(trajectory) - 1],
+                value=frame,
+                pointa=(0.05, 0.06),
+                pointb=(0.95, 0.06),
+                color=SLIDER,
+                tube_width=0.003,
+                slider_width=0.02,
+                fmt="%.0f",
+                interaction_event="always",
+            )
+            self.plotter.add_timer_event(max_steps=10**9, duration=self.PLAYS_AT, callback=lambda step: self.tick())
+        self.plotter.add_key_event("space", self.play_or_pause)
+        self.plotter.add_key_event("r", lambda: self.show(0, move_slider=True))
+        self.plotter.add_key_event("c", self.next_colour)
+        self.plotter.enable_point_picking(
+            callback=self.picked, use_picker=True, show_message=False, left_clicking=True, show_point=False
+        )
+        self.show(frame)
+
+    def scale(self) -> None:
+        """Fit the colour scale to the whole run."""
+        self.scene.use(self.scene.colour_by, some_frames(self.trajectory))
+
+    def show(self, frame: int, move_slider: bool = False) -> None:
+        """Show a frame, given its number."""
+        self.frame = frame
+        self.scene.show(self.trajectory.frame(frame))
+        self.plotter.add_text(
+            f"t = {self.trajectory.time[frame]:.4g} s   colour: {self.scene.colour_by}   (space, r, c, click)",
+            position="upper_left",
+            font_size=10,
+            color=TEXT,
+            name="caption",
+            render=False,
+        )
+        if move_slider and self.slider is not None:
+            self.slider.GetRepresentation().SetValue(frame)
+        self.plotter.render()
+
+    def play_or_pause(self) -> None:
+        """Start playing, or stop."""
+        self.playing = not self.playing
+
+    def tick(self) -> None:
+        """Show the next frame if playing."""
+        if self.playing:
+            self.show((self.frame + 1) % len(self.trajectory), move_slider=True)
+
+    def next_colour(self) -> None:
+        """Colour by the next of FIELDS."""
+        names = list(FIELDS)
+        self.scene.colour_by = names[(names.index(self.scene.colour_by) + 1) % len(names)]
+        self.scale()
+        self.show(self.frame)
+
+    def picked(self, place: Any, picker: Any) -> None:
+        """Print the state of the body that was clicked on."""
+        body = self.scene.body_at(picker.GetActor(), picker.GetPointId())
+        if body is not None:
+            self.say(state_of(self.trajectory, self.frame, body))
+
+
+def state_of(trajectory: Trajectory, frame: int, body: int) -> str:
+    """Text with name, mass (kg), state and kinetic energy (J) of a body at a frame."""
+    state = trajectory.frame(frame)
+    energy = trajectory.kinetic_energy(state)
+    clump = trajectory.clumps[trajectory.species[body]].name
+
+    def row(name: str) -> str:
+        return ", ".join(f"{value:.6g}" for value in getattr(state, name)[body])
+
+    return "\n".join(
+        [
+            f"body {body}, {clump}, {trajectory.mass[body]:.4g} kg, at {trajectory.time[frame]:.6g} s",
+            f"  position          ({row('position')}) m",
+            f"  velocity          ({row('velocity')}) m/s",
+            f"  orientation       ({row('orientation')})",
+            f"  angular velocity  ({row('angular_velocity')}) rad/s",
+            f"  kinetic energy    {energy[body]:.6g} J",
+        ]
+    )
