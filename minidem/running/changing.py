@@ -51,10 +51,8 @@ def assign(simulation: "Simulation", **values: ArrayLike) -> None:
         omega[:, columns] = quaternions.rotated(to_principal, new["angular_velocity"]).T
 
     world.team.alarm[:, WHAT] = NOTHING
-    for lists in (world.lists, world.close):
-        lists.old_position[:] = np.nan  # outdated
     simulation._pending = True
-    simulation._advance_to(simulation.step)
+    simulation._advance_to(simulation.step)  # finds the forces, with new lists where bodies have moved
 
     kicked = np.flatnonzero((bodies.force != force).any(axis=0) | ("velocity" in new))
     bodies.velocity[:, kicked] = velocity[:, kicked]

@@ -1,4 +1,4 @@
-"""One cell of a study: its run, and what is kept of it."""
+"""One cell of a study: its run, and the record of it."""
 
 import math
 import platform
@@ -20,17 +20,17 @@ from .records import Record
 
 @dataclass(frozen=True)
 class Job:
-    """What all cells of a study share, as it is sent to a worker."""
+    """What all cells of a study share; sent to the workers."""
 
     scenario: str  # TOML text of the base scenario
     source: str
     source_directory: str
     keep: str
-    directory: str  # of the study; run directories go to runs/ in it
+    directory: str  # of the study; run directories are in its runs/
 
 
 def run_cell(job: Job, cell: Cell) -> Record:
-    """Its record, whatever happens to the run; WriteError if that cannot be kept."""
+    """Run a cell and return its record, also if the run fails; WriteError if the run cannot be written."""
     from ..model.times import smallest_rayleigh_time
     from ..running.conduct import run
     from ..scenario.reading import parse
@@ -40,7 +40,7 @@ def run_cell(job: Job, cell: Cell) -> Record:
         scenario = changed(parse(job.scenario, job.source), cell.changes, job.keep, job.source_directory)
         load_kernels(scenario, job.source)
         out = Path(job.directory) / "runs" / f"{cell.number:06d}" if job.keep == "runs" else None
-        if out is not None and out.exists():  # of a run that was killed, or failed
+        if out is not None and out.exists():  # left by a run that was killed or failed
             shutil.rmtree(out)
         result = run(scenario, out, source=job.source, threads=1, on_note=lambda note: None)
         summary, energy = result.summary, result.summary["energy"]
@@ -53,17 +53,17 @@ def run_cell(job: Job, cell: Cell) -> Record:
         for name in ("momentum", "angular_momentum"):
             record[f"{name}_change"] = largest_change(result.energy[name])
         result.trajectory.close()
-    except Exception as error:  # a study goes on whatever one of its runs does
+    except Exception as error:  # one failed run does not stop a study
         if isinstance(error, WriteError | OSError) or isinstance(error.__context__, OSError):
             what = f"run {cell.number} cannot be kept ({' '.join(str(error).split())})"
-            raise WriteError(f"{job.directory}: {what}; make room and go on with --resume") from None
+            raise WriteError(f"{job.directory}: {what}; make room and continue with --resume") from None
         what = "" if isinstance(error, InputError) else f"{type(error).__name__}: "
         record |= {"status": "failed", "reason": f"{what}{error}"}
     return record | {"ended": now()}
 
 
 def load_kernels(scenario: Scenario, source: str) -> None:
-    """One after the other where a process runs several cells at once, as Dask workers with several threads do."""
+    """Compile or load the kernels of a scenario, one thread at a time: Dask workers may run several cells at once."""
     from ..running.given import compiled_mark
     from ..running.simulation import Simulation
 
@@ -75,18 +75,20 @@ def load_kernels(scenario: Scenario, source: str) -> None:
 
 
 def largest_change(vectors: Any) -> float | None:
-    """Of vectors (rows, 3) from the first; None where that is no number."""
+    """Largest distance of any of the vectors (rows, 3) from the first; None if it is not finite."""
     with np.errstate(all="ignore"):
         change = float(np.linalg.norm(vectors - vectors[0], axis=1).max())
     return change if math.isfinite(change) else None
 
 
 def run_bundle(job: Job, cells: list[Cell]) -> list[Record]:
+    """The records of several cells, run one after the other."""
     return [run_cell(job, cell) for cell in cells]
 
 
 def bundles_of(cells: list[Cell], work: dict[int, float], workers: int) -> Iterator[list[Cell]]:
-    """Long runs first and alone, short ones in bundles that take as long as is good for keeping all workers busy."""
+    """Bundles of cells that keep all workers busy: long runs first and alone, short ones together. `work` is the number of
+    steps of each cell."""
     whole = sum(work[cell.number] for cell in cells)
     enough = min(BUNDLE_STEPS, whole / (8 * workers))
     bundle: list[Cell] = []
@@ -102,5 +104,5 @@ def bundles_of(cells: list[Cell], work: dict[int, float], workers: int) -> Itera
 
 
 LOADING = threading.Lock()
-LOADED: set[str] = set()  # names of kernels
-BUNDLE_STEPS = 2e6  # a second or two of a small system
+LOADED: set[str] = set()  # kernels that this process has loaded
+BUNDLE_STEPS = 2e6  # one or two seconds for a small system

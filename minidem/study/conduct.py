@@ -1,4 +1,4 @@
-"""From a study to its records: what is missing is run, wherever, until all is done or told to stop."""
+"""Run the missing cells of a study, and estimate how long that takes."""
 
 import time
 from collections.abc import Callable, Generator, Iterable
@@ -15,25 +15,25 @@ from .executors import Event, on_dask, on_processes
 from .plan import Cell, Study
 from .records import Records, check_identity, prepare_directory, read_records, records_name, write_tables
 
-TRIAL = 0.1  # s of steps that are timed for an estimate
+TRIAL = 0.1  # s of steps timed for an estimate
 
 
 @dataclass(frozen=True)
 class Progress:
-    """What a study tells while it goes on; of the cells that this call is about."""
+    """How far a study is; counts the cells of this call."""
 
     cells: int
     done: int
     failed: int
     running: int
-    left_s: float | None  # None while nothing is known
+    left_s: float | None  # estimated time left, None if unknown
 
 
 @dataclass(frozen=True)
 class Options:
-    """How a study is to be run; see minidem study --help."""
+    """Options of a study; see minidem study --help."""
 
-    part: tuple[int, int] | None = None  # slice i of n
+    part: tuple[int, int] | None = None  # run slice i of n, counted from 1
     only: tuple[str, ...] = ()
     resume: bool = False
     retry_failed: bool = False
@@ -49,10 +49,10 @@ def conduct(
     on_progress: Callable[[Progress], None] = lambda progress: None,
     stop: Callable[[], bool] = lambda: False,
 ) -> dict[str, Any]:
-    """Run what is missing; returns a summary."""
+    """Run the missing cells; returns the summary that `minidem study --json` prints."""
     began = time.perf_counter()
     if options.part and options.overwrite:
-        raise InputError("--overwrite: would take the other slices with it; remove the directory before --array")
+        raise InputError("--overwrite: would remove the other slices, too; remove the directory before --array")
     work = work_of(study)
     cells = part_of(study.chosen(list(options.only)) if options.only else list(study.cells), work, options.part)
     prepare_directory(directory, study, options.overwrite)
@@ -61,7 +61,7 @@ def conduct(
         there = [cell for cell in cells if cell.number in known]
         if there and not (options.resume or options.retry_failed):
             what = f"holds {len(there)} of these {len(cells)} runs already"
-            raise InputError(f"{directory}: {what}; --resume does what is missing, --overwrite starts anew")
+            raise InputError(f"{directory}: {what}; --resume runs only the missing ones, --overwrite starts again")
         again = ("failed",) if options.retry_failed else ()
         todo = [cell for cell in cells if cell.number not in known or known[cell.number]["status"] in again]
 
@@ -70,7 +70,7 @@ def conduct(
         running: set[int] = set()
         failed = sum(known[cell.number]["status"] != "ok" for cell in there if cell.number not in left)
         wanted, finished = sum(work[number] for number in left), 0.0
-        with closing(events_of(job, todo, work, options, stop)) as events:  # workers end here, whatever comes
+        with closing(events_of(job, todo, work, options, stop)) as events:  # ends the workers in any case
             for kind, news in events:
                 if kind == "started":
                     running.add(news)
@@ -93,7 +93,7 @@ def conduct(
 def events_of(
     job: Job, cells: list[Cell], work: dict[int, float], options: Options, stop: Callable[[], bool]
 ) -> Generator[Event, None, None]:
-    """What happens while the cells are run, wherever they are to be."""
+    """Run the cells on processes or on Dask; yields what happens, see executors.py."""
     if not cells:
         return
     size = min(options.processes or processors(), len(cells))
@@ -102,6 +102,7 @@ def events_of(
 
 
 def summary_of(directory: Path, cells: Iterable[Cell], known: dict[int, dict[str, Any]]) -> dict[str, Any]:
+    """Counts of done, failed and missing cells, and the status of the study."""
     statuses = [known[cell.number]["status"] if cell.number in known else "missing" for cell in cells]
     done, missing = statuses.count("ok"), statuses.count("missing")
     failed = len(statuses) - done - missing
@@ -111,7 +112,7 @@ def summary_of(directory: Path, cells: Iterable[Cell], known: dict[int, dict[str
 
 
 def merge(study: Study, directory: Path) -> dict[str, Any]:
-    """Join the records of all slices in one table."""
+    """Write one table from the records of all slices; returns a summary."""
     check_identity(directory, study)
     known = read_records(directory, len(study.cells))
     write_tables(directory, study.axes, study.cells, known)
@@ -119,14 +120,14 @@ def merge(study: Study, directory: Path) -> dict[str, Any]:
 
 
 def work_of(study: Study) -> dict[int, float]:
-    """Steps of each cell: what its time goes with."""
+    """Steps of each cell, by its number; wall time is proportional to them."""
     first = {cell.kind: cell for cell in reversed(study.cells)}
     steps = {kind: study.steps(cell) for kind, cell in first.items()}
     return {cell.number: steps[cell.kind] for cell in study.cells}
 
 
 def part_of(cells: list[Cell], work: dict[int, float], part: tuple[int, int] | None) -> list[Cell]:
-    """Slice i of n, counted from 1: every n-th, dealt out by length."""
+    """Slice i of n, counted from 1: every n-th cell in order of length."""
     if part is None:
         return cells
     dealt = sorted(cells, key=lambda cell: (-work[cell.number], cell.number))[part[0] - 1 :: part[1]]
@@ -134,10 +135,10 @@ def part_of(cells: list[Cell], work: dict[int, float], part: tuple[int, int] | N
 
 
 def estimate(study: Study, cells: list[Cell], workers: int) -> dict[str, Any]:
-    """How long the cells would take, from a few steps of each kind; cells that differ in the seed alone are of one kind."""
+    """Estimated wall time of the cells (s), from a few steps of each kind: of cells that differ only in the seed, one."""
     from ..running.simulation import Simulation
 
-    kinds: dict[str, tuple[float, float]] = {}  # us a step, s of set-up
+    kinds: dict[str, tuple[float, float]] = {}  # us per step, s of set-up
     rows = []
     for cell in cells:
         if cell.kind not in kinds:
@@ -153,7 +154,7 @@ def estimate(study: Study, cells: list[Cell], workers: int) -> dict[str, Any]:
                 with suppress(PhysicsError):  # steps that a guard stops are timed, too
                     simulation.advance(steps)
                 took = time.perf_counter() - began
-            rows_s = 1e-3 * scenario.output.energies / 4  # of the energy log
+            rows_s = 1e-3 * scenario.output.energies / 4  # for the energy log
             kinds[cell.kind] = 1e6 * took / steps, set_up + rows_s
         us, set_up = kinds[cell.kind]
         steps_in_all = study.steps(cell)
@@ -164,4 +165,5 @@ def estimate(study: Study, cells: list[Cell], workers: int) -> dict[str, Any]:
 
 
 def max_of(rows: list[dict[str, Any]]) -> float:
+    """The longest estimated wall time of any cell, s."""
     return max((row["estimated_s"] for row in rows), default=0.0)

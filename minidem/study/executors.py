@@ -1,7 +1,7 @@
-"""Where the cells of a study are run: processes on this machine, or a Dask cluster.
+"""Run the cells of a study on processes of this machine or on a Dask cluster.
 
-An executor takes a function that cuts the cells into bundles for so many workers, and yields what happens: ("started",
-number of the cell) and ("done", record). A run is the same on all of them, so the results are, too.
+An executor takes a function that cuts the cells into bundles for a number of workers, and yields events: ("started", number
+of the cell) and ("done", record). Results do not depend on the executor.
 """
 
 import logging
@@ -24,18 +24,18 @@ from .records import Record
 
 Event = tuple[str, Any]
 Cut = Callable[[int], Iterator[list[Cell]]]
-MOST_DEATHS = 2  # of workers that were running the same cell: then it is to blame
+MOST_DEATHS = 2  # of workers that ran the same cell, before it counts as failed
 
 
 @contextmanager
 def deaf_children() -> Iterator[None]:
-    """Processes started here never hear Ctrl-C, which goes to all of a terminal: their parent ends them."""
+    """Processes started here ignore Ctrl-C, which a terminal sends to all processes; their parent ends them."""
     if not hasattr(signal, "pthread_sigmask"):  # not on every system
         yield
         return
     from multiprocessing import resource_tracker
 
-    resource_tracker.ensure_running()  # else it starts with the first of them, and lets the signal through
+    resource_tracker.ensure_running()  # else it starts with the first process, and unblocks the signal
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -47,7 +47,7 @@ def deaf_children() -> Iterator[None]:
 
 
 def on_processes(job: Job, cut: Cut, size: int, stop: Callable[[], bool]) -> Iterator[Event]:
-    """Run the bundles on `size` processes. A worker that dies is replaced; what it had not finished is run again."""
+    """Run the bundles on `size` processes. A worker that dies is replaced, and its unfinished cells are run again."""
     waiting = deque(cut(size))
     deaths: dict[int, int] = {}
     crew: list[Worker] = []
@@ -68,7 +68,7 @@ def on_processes(job: Job, cut: Cut, size: int, stop: Callable[[], bool]) -> Ite
                     if event is not None:
                         yield event
                         continue
-                    worker.end()  # the first of its cells is the one it was running
+                    worker.end()  # it was running the first of its cells
                     number = worker.cells[0].number if worker.cells else -1
                     deaths[number] = deaths.get(number, 0) + 1
                     if worker.cells and deaths[number] >= MOST_DEATHS:
@@ -84,14 +84,15 @@ def on_processes(job: Job, cut: Cut, size: int, stop: Callable[[], bool]) -> Ite
 
 
 def dead(cell: Cell, reason: str) -> Record:
+    """The record of a cell whose worker died."""
     return {"cell": cell.number, "status": "failed", "reason": reason}
 
 
 class Worker:
-    """A process with its end of a pipe, and the cells it has still to do."""
+    """A process, a pipe to it, and the cells that it has not finished."""
 
     def __init__(self, job: Job):
-        context = multiprocessing.get_context("spawn")  # a fork would take over locks of other threads
+        context = multiprocessing.get_context("spawn")  # a fork would copy locks held by other threads
         self.connection, theirs = context.Pipe()
         self.process = context.Process(target=work, args=(theirs, job, os.getpid()), daemon=True)
         with deaf_children():
@@ -101,26 +102,29 @@ class Worker:
         self.alive = True
 
     def take(self, cells: list[Cell]) -> None:
+        """Send cells to the process."""
         self.cells = cells
-        with suppress(OSError):  # it died while it was idle; that is noticed next
+        with suppress(OSError):  # it died while idle, which `event` will notice
             self.connection.send(cells)
 
     def event(self) -> Event | None:
-        """What it has to tell; None if it died."""
+        """The next event from the process; None if it died."""
         try:
             kind, what = self.connection.recv()
         except (EOFError, OSError):
-            self.process.join(5)  # until it is gone for others, too
+            self.process.join(5)  # so that its exit code is known
             return None
         if kind == "done":
             self.cells = self.cells[1:]
         return kind, what
 
     def exit(self) -> str:
+        """The signal or exit code that the process ended with."""
         code = self.process.exitcode
         return signal.Signals(-code).name if code is not None and code < 0 else f"exit code {code}"
 
     def end(self) -> None:
+        """Kill the process."""
         self.alive = False
         self.process.kill()
         self.process.join()
@@ -128,8 +132,8 @@ class Worker:
 
 
 def work(connection: Connection, job: Job, parent: int) -> None:
-    """The life of a worker: bundles in, events out, until its parent is gone."""
-    sys.excepthook = lambda *_: None  # on a full disk HDF5 has much to say while it is closed
+    """Main function of a worker: receives bundles and sends events, until its parent is gone."""
+    sys.excepthook = lambda *_: None  # HDF5 prints many errors when it closes on a full disk
     sys.unraisablehook = lambda _: None
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -142,11 +146,11 @@ def work(connection: Connection, job: Job, parent: int) -> None:
                     connection.send(("done", run_cell(job, cell)))
                 except WriteError as error:
                     connection.send(("unwritable", str(error)))
-                    os._exit(1)  # before HDF5 tries to write again
+                    os._exit(1)  # at once: at a normal exit HDF5 would try to write again
 
 
 def end_with(parent: int) -> None:
-    """A killed parent cannot end its workers: they notice that they have another one."""
+    """End this process when its parent is gone: a killed parent cannot end its workers."""
     while os.getppid() == parent:
         time.sleep(0.5)
     os._exit(1)
@@ -156,7 +160,7 @@ def end_with(parent: int) -> None:
 
 
 def on_dask(job: Job, cut: Cut, address: str, size: int, stop: Callable[[], bool]) -> Iterator[Event]:
-    """Run the bundles on the cluster at an address, or on one of `size` local workers ("local")."""
+    """Run the bundles on the cluster at an address, or on `size` local workers (address "local")."""
     try:
         from distributed import CancelledError, Client, LocalCluster, wait
         from distributed.scheduler import KilledWorker
@@ -187,19 +191,23 @@ def on_dask(job: Job, cut: Cut, address: str, size: int, stop: Callable[[], bool
                     try:
                         records = future.result()
                     except KilledWorker:
-                        if len(bundle) > 1:  # one of them is to blame: run them one by one
+                        if len(bundle) > 1:  # any of them may be the cause: run them one by one
                             waiting |= {client.submit(run_bundle, job, [cell], pure=False): [cell] for cell in bundle}
                             continue
                         records = [dead(bundle[0], "the Dask workers that ran it died")]
                     yield from (("done", record) for record in records)
             except CancelledError:
-                raise WriteError(f"--dask {address}: the cluster is gone; start it again and go on with --resume") from None
+                raise WriteError(
+                    f"--dask {address}: the cluster is gone; start it again and continue with --resume"
+                ) from None
             except WriteError:
                 raise
-            except Exception as error:  # run_bundle has none of its own
+            except Exception as error:  # run_bundle itself raises only WriteError
                 what = f"its workers cannot run this ({type(error).__name__}: {error})"
-                raise WriteError(f"--dask {address}: {what}; give them this minidem and go on with --resume") from None
+                raise WriteError(
+                    f"--dask {address}: {what}; install this minidem there and continue with --resume"
+                ) from None
         client.cancel(list(waiting))
 
 
-QUIET = logging.CRITICAL  # Dask tells much about workers and schedulers that are lost
+QUIET = logging.CRITICAL  # Dask logs a lot about lost workers and schedulers

@@ -1,4 +1,4 @@
-"""Study files: a base scenario and the axes along which it is changed."""
+"""Study files: a base scenario and the values of its keys to run."""
 
 import difflib
 import hashlib
@@ -18,7 +18,7 @@ from ..errors import InputError, ScenarioError, nearest
 from ..scenario.reading import Scenario, parse, read_text
 from ..scenario.tables import ClumpSpec
 
-SHORT = {"dt": "time.dt", "integrator": "integrator.rotation"}  # what studies are mostly about goes by short names
+SHORT = {"dt": "time.dt", "integrator": "integrator.rotation"}  # short names of frequent axes
 KEYS = ("schema", "name", "scenario", "keep", "set", "axes", "cell")
 MAX_CELLS = 1_000_000
 RANGE = 'a list of values, {from, to, count} with spacing = "log" or "linear", or for whole numbers {first, count}'
@@ -35,31 +35,34 @@ class Cell:
 
     @property
     def label(self) -> str:
+        """The changes as text, for messages and lists."""
         return " ".join(f"{axis}={value}" for axis, value in self.changes.items())
 
     @property
     def kind(self) -> str:
-        """The same for cells that differ in the seed alone."""
+        """A key that is equal for cells that differ only in the seed."""
         return json.dumps({axis: value for axis, value in self.changes.items() if axis != "seed"}, default=str)
 
 
 @dataclass(frozen=True)
 class Study:
+    """A study file."""
+
     name: str
-    base: Scenario  # with the changes of [set]
+    base: Scenario  # with the changes of [set] applied
     axes: tuple[str, ...]  # scenario keys
     cells: tuple[Cell, ...]
-    keep: str = "records"  # or "runs": each cell's run directory, too
-    source: str = "study"  # the file, in messages
+    keep: str = "records"  # or "runs": also the run directory of each cell
+    source: str = "study"  # name of the file, for messages
     text: str = ""  # of the file
     directory: str = "."  # of the file
 
     @cached_property
     def identity(self) -> dict[str, Any]:
-        """All that the results depend on, and nothing else."""
+        """Everything that the results depend on, and nothing else; written to study.json."""
         scenario = self.base.to_toml()
         for clump in self.base.clump.values():
-            if clump.file is not None:  # wherever it is on this machine, what matters is what it says
+            if clump.file is not None:  # the contents matter, not the path
                 scenario = scenario.replace(json.dumps(clump.file, ensure_ascii=False), f'"{_digest(clump.file)}"')
         files = {value for cell in self.cells for axis, value in cell.changes.items() if _names_file(axis)}
         return {
@@ -73,10 +76,11 @@ class Study:
         }
 
     def scenario(self, cell: Cell) -> Scenario:
+        """The scenario of a cell."""
         return changed(self.base, cell.changes, self.keep, self.directory)
 
     def steps(self, cell: Cell) -> int:
-        """How many the cell takes."""
+        """Number of steps of a cell."""
         from ..model.times import step_count, time_step
 
         scenario = self.scenario(cell)
@@ -84,7 +88,8 @@ class Study:
         return step_count(scenario, time_step(scenario, {name: _sphere_rows(scenario.clump[name]) for name in used}))
 
     def chosen(self, only: list[str]) -> list[Cell]:
-        """The cells that fit all of "axis=value" (of one axis: any of them), or whose numbers are given."""
+        """The cells with the given numbers, or that match "axis=value" for every axis given; several values of one axis are
+        alternatives."""
         hint = f"minidem study {self.source} --list shows them"
         numbers, wanted = set(), dict[str, set[str]]()
         for text in only:
@@ -113,12 +118,12 @@ class Study:
 
 
 def changed(base: Scenario, changes: Mapping[str, Any], keep: str, directory: str) -> Scenario:
-    """The scenario of a cell. Where no run is kept, no frames are recorded but the last."""
+    """The base scenario with the changes of a cell. If runs are not kept, only the last frame is recorded."""
     return base.with_changes({**_located(changes, directory), **({} if keep == "runs" else {"output.frames": 1})})
 
 
 def _located(changes: Mapping[str, Any], directory: str) -> Changes:
-    """With files of clumps where the study file means them to be."""
+    """The changes with clump files relative to the directory of the study file."""
     return {
         key: os.path.join(directory, value) if _names_file(key) and isinstance(value, str) else value
         for key, value in changes.items()
@@ -144,13 +149,13 @@ def _same(value: Any, text: str) -> bool:
 
 
 def load_study(path: str | Path) -> Study:
-    """The study of a file; everything that is wrong with it in one ScenarioError."""
+    """The study in a file; ScenarioError lists everything that is wrong with it."""
     path = Path(path)
     return parse_study(read_text(path), path.name, path.parent)
 
 
 def parse_study(text: str, source: str = "study", directory: str | Path = ".") -> Study:
-    """The study of a TOML text; the base scenario's file is relative to the directory."""
+    """The study in a TOML text; the file of the base scenario is relative to the directory."""
     try:
         data = tomllib.loads(text.removeprefix("\ufeff"))
     except (ValueError, RecursionError) as error:
@@ -165,7 +170,7 @@ def parse_study(text: str, source: str = "study", directory: str | Path = ".") -
         errors.append(f"{source}: schema: must be 1, got {data['schema']}")
     keep = data.get("keep", "records")
     if keep not in ("records", "runs"):
-        rule = 'must be "records" (one table) or "runs" (each run\'s directory, too)'
+        rule = 'must be "records" (one table) or "runs" (also the directory of each run)'
         errors.append(f"{source}: keep: {rule}, got {keep!r}")
     name = data.get("name", Path(source).stem)
     directory = os.path.abspath(directory)
@@ -225,20 +230,20 @@ def _flat(table: Mapping[str, Any], is_value: Callable[[Mapping[str, Any]], bool
 
 
 def _is_range(value: Mapping[str, Any]) -> bool:
-    """Or meant to be one: axes have nothing else but lists."""
+    """Whether a table is a range such as {from, to, count}, or was meant to be one."""
     return not any(isinstance(inner, list | dict) for inner in value.values())
 
 
 def _named(error: InputError, name: str, place: str) -> InputError:
-    """The error of a changed scenario, with the place in the study file."""
+    """The error of a changed scenario, with its place in the study file."""
     return ScenarioError([f"{place}: {line.removeprefix(f'{name}: ')}" for line in str(error).splitlines()])
 
 
 def _cells(data: Mapping[str, Any], source: str) -> tuple[tuple[str, ...], tuple[Cell, ...]]:
-    """Either every combination of [axes], the last fastest, or the rows of [[cell]]."""
+    """Axes and cells: every combination of [axes], the last axis fastest, or the rows of [[cell]]."""
     grid, rows = data.get("axes"), data.get("cell")
     if (grid is None) == (rows is None):
-        remedy = "give either [axes], of which every combination is run, or [[cell]] tables, one for each run"
+        remedy = "give either [axes], to run every combination, or [[cell]] tables, one per run"
         raise ScenarioError([f"{source}: axes: {remedy}"])
     if rows is not None:
         if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) and row for row in rows):
@@ -314,7 +319,7 @@ def _between(low: float, high: float, count: int, log: bool) -> Iterator[float]:
 
 
 def _check_cells(study: Study) -> None:
-    """The scenarios of all cells, of those that differ in the seed alone only the first; and all seeds."""
+    """Check the scenarios of all cells, of those that differ only in the seed only the first, and all seeds."""
     seen: set[str] = set()
     wrong: dict[str, str] = {}  # what: label of the first cell
     for cell in study.cells:
@@ -332,7 +337,7 @@ def _check_cells(study: Study) -> None:
 
 
 def difference(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
-    """Between the identities of two studies, for people."""
+    """The difference between the identities of two studies, as lines of text."""
 
     def lines_of(identity: Mapping[str, Any]) -> list[str]:
         entries = [(key, entry) for key in now for entry in _listed(identity.get(key))]

@@ -1,7 +1,7 @@
-"""What came out of a study: one line of JSON for each run that ended, and the table made from these.
+"""Results of a study: one line of JSON per finished run, and tables made from them.
 
-A file of records has one writer at a time; slices of a study (--array) have a file each. A line that was cut short when its
-writer was killed does not count: that cell is run again.
+A file of records has one writer at a time; each slice of a study (--array) has its own file. An incomplete line, left by a
+killed writer, does not count: that cell is run again.
 """
 
 import csv
@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from ..errors import InputError, WriteError
-from ..files.whole import is_leftover, write_whole
+from ..files.whole import is_leftover, replace_hint, write_whole
 from .plan import Cell, Study, difference
 
 Record = dict[str, Any]
 
-RESULTS = (  # of a run, the same on every machine and by every executor; drifts as in `run --json`
+RESULTS = (  # the same on every machine and with every executor; drifts as in `run --json`
     "status",
     "reason",
     "steps",
@@ -34,17 +34,17 @@ RESULTS = (  # of a run, the same on every machine and by every executor; drifts
     "momentum_change",
     "angular_momentum_change",
 )
-TIMING = ("wall_s", "us_per_step", "host", "ended")  # of a run, different each time
+TIMING = ("wall_s", "us_per_step", "host", "ended")  # different each time
 FILES = ("study.toml", "study.json", "table.csv", "timing.csv")
 
 
 def records_name(part: tuple[int, int] | None = None) -> str:
-    """Of the whole study, or of slice i of n."""
+    """Name of the file of records of the whole study, or of slice i of n."""
     return "records.jsonl" if part is None else f"records-{part[0]}-of-{part[1]}.jsonl"
 
 
 def prepare_directory(directory: Path, study: Study, overwrite: bool = False) -> None:
-    """Make it the directory of this study, or see that it is; forget the records that are there if told so."""
+    """Make a directory the one of this study, or check that it is; with `overwrite`, remove earlier results."""
     try:
         directory.mkdir(parents=True, exist_ok=True)
         found = sorted(path.name for path in directory.iterdir())
@@ -68,14 +68,15 @@ def prepare_directory(directory: Path, study: Study, overwrite: bool = False) ->
 
 
 def check_identity(directory: Path, study: Study) -> None:
-    """Refuse the directory of another study."""
+    """Raise InputError if the directory is that of another study."""
     there = identity_of(directory)
     if there != study.identity:
-        what = "was made by another study; give another --out, or --overwrite to lose what is there. The difference:"
+        what = f"was made by another study; {replace_hint()}. The difference:"
         raise InputError(f"{directory}: {what}\n{difference(there, study.identity)}")
 
 
 def identity_of(directory: Path) -> dict[str, Any]:
+    """What the results in a study directory depend on, from its study.json; see Study.identity."""
     try:
         identity = json.loads((directory / "study.json").read_text())
         return {"name": "", "axes": [], "cells": [], **identity}
@@ -91,7 +92,7 @@ def cells_of(identity: Mapping[str, Any]) -> list[Cell]:
 
 
 def lock(file: BinaryIO) -> None:
-    """Raises OSError if another process has the lock; it goes with the process, however that ends."""
+    """Lock a file until it is closed or this process ends; OSError if another process has the lock."""
     try:
         import fcntl
     except ImportError:  # not on every system
@@ -100,7 +101,7 @@ def lock(file: BinaryIO) -> None:
 
 
 class exclusive:
-    """Holds the lock of a file that only one process may write; says who is there if another has it."""
+    """Context manager: holds the lock of a file that one process at a time may write; InputError if another has it."""
 
     def __init__(self, path: Path):
         self.path = path
@@ -123,36 +124,38 @@ class exclusive:
 
 
 class Records(exclusive):
-    """Appends the records of one process to a file, each safely on the disk before the next run counts."""
+    """Appends the records of one process to a file; each is on the disk before the next one is written."""
 
     def __enter__(self) -> Any:
         super().__enter__()
         text = self.path.read_bytes()
-        os.truncate(self.path, text.rfind(b"\n") + 1)  # without a line cut short
+        os.truncate(self.path, text.rfind(b"\n") + 1)  # drops an incomplete line
         return self
 
     def add(self, record: Record) -> None:
+        """Append a record and wait until it is on the disk."""
         line = (json.dumps(record) + "\n").encode()
         try:
             if self.file.write(line) < len(line):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             os.fsync(self.file.fileno())
         except OSError as error:
-            remedy = "make room and go on with --resume"
+            remedy = "make room and continue with --resume"
             raise WriteError(f"{self.path}: cannot be written to ({error.strerror}); {remedy}") from None
 
 
 def record_files(directory: Path) -> list[Path]:
+    """The files of records in a study directory."""
     return sorted(directory.glob("records*.jsonl"))
 
 
 def read_records(directory: Path, cells: int) -> dict[int, Record]:
-    """The record of each cell that has one: of several the last that is there, but what was done stays done."""
+    """The record of each cell that has one, by its number. Of several, a successful one counts, else the last."""
     records: dict[int, Record] = {}
     for path in record_files(directory):
         with open(path, encoding="utf-8", errors="replace") as file:
             for number, line in enumerate(file, 1):
-                if not line.endswith("\n"):  # being written, or cut short
+                if not line.endswith("\n"):  # incomplete: being written, or its writer was killed
                     continue
                 try:
                     record = json.loads(line)
@@ -170,11 +173,12 @@ def read_records(directory: Path, cells: int) -> dict[int, Record]:
 
 
 def results_of(record: Mapping[str, Any]) -> dict[str, Any]:
+    """The part of a record that must be the same for every run of the cell."""
     return {name: record.get(name) for name in RESULTS}
 
 
 def write_tables(directory: Path, axes: Iterable[str], cells: Iterable[Cell], records: Mapping[int, Record]) -> None:
-    """table.csv: cell, axes, results, the same bytes for the same study; timing.csv: what is different each time."""
+    """Write table.csv (cell, axes and results: the same bytes for the same study) and timing.csv (different each time)."""
     axes, results, timing = list(axes), [], []
     for cell in cells:
         record = records.get(cell.number, {"status": "missing"})
@@ -194,4 +198,5 @@ def write_tables(directory: Path, axes: Iterable[str], cells: Iterable[Cell], re
 
 
 def written(value: Any) -> Any:
+    """A value as it is written to a table: floats with all digits, None as nothing."""
     return "" if value is None else repr(value) if isinstance(value, float) else value

@@ -14,10 +14,11 @@ from runs import CLUMPS, assert_same, scene
 
 from minidem import InputError, resume, run
 from minidem.engine.rotation.registry import SCHEMES
+from minidem.engine.state import Bodies, fields_of
 from minidem.files.checkpoint import read_checkpoint, write_checkpoint
 from minidem.model.building import build_model
 from minidem.running import simulation, wall_clock
-from minidem.running.restart import UNITS
+from minidem.running.restart import FIELDS, UNITS
 
 SINGLE = [name for name, scheme in SCHEMES.items() if scheme.torque_evaluations == 1]
 
@@ -106,6 +107,29 @@ def test_checkpoint_is_the_state(tmp_path):
             assert np.array_equal(file[f"state/{name}"][()], values), name
             assert file[f"state/{name}"].attrs["unit"].decode() == UNITS[name]
         assert not np.array_equal(file["state/bodies/velocity"][()], simulated.frame().velocity.T)
+
+
+@pytest.mark.parametrize("rotation", ["spiral", "free-rotor", "simo-wong"])
+def test_every_array_is_as_its_descriptor_says(rotation):
+    """Shape and type; what a checkpoint holds and a restart checks is made from these."""
+    sim = simulation.Simulation(scene("rods", rotation, count=13))
+    sizes = {"n": 13, "m": 16, "k": sim._rotation.values}
+    for name, field in fields_of(Bodies).items():
+        values = getattr(sim.bodies, name)
+        assert values.shape == tuple(sizes.get(size, size) for size in field.shape), name
+        assert values.dtype == field.dtype, name
+    assert sim.state.keys() == FIELDS.keys() and fields_of(Bodies).keys() == set(Bodies._fields)
+    assert {name for name, field in fields_of(Bodies).items() if field.kept} == {
+        name.removeprefix("bodies/") for name in FIELDS if name.startswith("bodies/")
+    }
+
+
+def test_checkpoint_of_another_layout(stopped):
+    for name in ("checkpoint.h5", "checkpoint.previous.h5"):
+        data = (stopped / name).read_bytes()
+        (stopped / name).write_bytes(data.replace(b"minidem checkpoint 2\n", b"minidem checkpoint 1\n", 1))
+        with pytest.raises(InputError, match="not a whole checkpoint for this version of minidem"):
+            read_checkpoint(stopped / name)
 
 
 @pytest.mark.parametrize("frames", [3, 161])

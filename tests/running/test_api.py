@@ -143,6 +143,9 @@ def test_contacts_are_those_of_brute_force(often_sorted, scenario):
     np.testing.assert_allclose(
         touching.overlap[sphere_pairs], spheres.radii[first] + spheres.radii[second] - distance, atol=1e-15
     )
+    for sphere in (first, second):  # the point is in the middle of the overlap
+        to_point = np.linalg.norm(touching.point[sphere_pairs] - spheres.centres[sphere], axis=1)
+        np.testing.assert_allclose(to_point, spheres.radii[sphere] - touching.overlap[sphere_pairs] / 2, atol=1e-15)
     at_wall = ~sphere_pairs
     walls = sim.model.walls
     s, w = touching.first_sphere[at_wall], touching.wall[at_wall]

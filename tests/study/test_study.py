@@ -195,10 +195,10 @@ RANGE = 'must be a list of values, {from, to, count} with spacing = "log" or "li
         ("axes = {}", f"axes: must be a table of scenario keys with {RANGE[8:]}"),
         ("cell = []", "cell: must be tables of scenario keys, each written [[cell]]"),
         ("cell = [{seed = 1}, {dt = 1}]", "cell[1]: must have the keys of the first: seed"),
-        ("", "axes: give either [axes], of which every combination is run, or [[cell]] tables, one for each run"),
+        ("", "axes: give either [axes], to run every combination, or [[cell]] tables, one per run"),
         (
             "axes.seed = [1]\ncell = [{seed = 1}]",
-            "axes: give either [axes], of which every combination is run, or [[cell]] tables, one for each run",
+            "axes: give either [axes], to run every combination, or [[cell]] tables, one per run",
         ),
         ("axes.seed = [1]\nset = 3", 'set: must be a table of scenario keys, as in [set] and "time.end" = 0.1'),
         ("axes.seed = [1]\nset.time.ennd = 3", 'set: time.ennd: unknown key; did you mean "end"?'),
@@ -206,7 +206,7 @@ RANGE = 'must be a list of values, {from, to, count} with spacing = "log" or "li
         ("axes.seed = [1]\naxis = 2", 'axis: unknown key; did you mean "axes"?'),
         (
             "axes.seed = [1]\nkeep = 'all'",
-            'keep: must be "records" (one table) or "runs" (each run\'s directory, too), got \'all\'',
+            'keep: must be "records" (one table) or "runs" (also the directory of each run), got \'all\'',
         ),
         ("axes.seed = [1]\nname = 3", "name: must be text in quotes, got 3"),
         ("axes.time.dtt = [1]", 'cell time.dtt=1: time.dtt: unknown key; did you mean "dt"?'),
@@ -436,7 +436,7 @@ def test_a_disk_that_is_full_while_a_record_is_written(tmp_path):
         with open("/dev/full", "ab", buffering=0) as records.file, pytest.raises(WriteError) as caught:
             records.add(record(1))
         assert str(caught.value).endswith(
-            "cannot be written to (No space left on device); make room and go on with --resume"
+            "cannot be written to (No space left on device); make room and continue with --resume"
         )
         records.file = file
     assert list(read_records(tmp_path, 2)) == [0]
@@ -503,9 +503,7 @@ def test_directory_of_another_study_is_refused_with_the_difference(study_of, tmp
     with pytest.raises(InputError) as caught:
         prepare_directory(tmp_path / "out", study_of("set.time.end = 0.5\naxes.seed = [1, 3]"))
     first, *lines = str(caught.value).splitlines()
-    assert first.endswith(
-        "was made by another study; give another --out, or --overwrite to lose what is there. The difference:"
-    )
+    assert first.endswith("was made by another study; give --overwrite to replace it, or another --out. The difference:")
     changed = [line for line in lines if line[:1] in "+-"]
     assert changed == [
         "--- there",
@@ -603,7 +601,7 @@ def test_what_a_killed_run_left_is_removed(study_of, tmp_path):
 def test_a_run_that_cannot_be_written_is_no_failed_run(study_of, tmp_path):
     (tmp_path / "runs").write_text("in the way")
     study = study_of("keep = 'runs'\naxes.seed = [1]")
-    with pytest.raises(WriteError, match="make room and go on with --resume"):
+    with pytest.raises(WriteError, match="make room and continue with --resume"):
         run_cell(job_of(study, tmp_path), study.cells[0])
 
 

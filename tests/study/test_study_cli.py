@@ -154,7 +154,7 @@ def test_as_slices_that_start_at_once(home):
     merged = study(home, "some.toml", "--out", "array", "--merge", "--json")
     assert merged.code == 1 and merged.json["missing"] == 8 and not same_table(home, "array")
     refused = study(home, "some.toml", "--out", "array", "--array", "2/3", "--overwrite")
-    assert refused.code == 2 and refused.stderr.startswith("--overwrite: would take the other slices with it")
+    assert refused.code == 2 and refused.stderr.startswith("--overwrite: would remove the other slices, too")
     assert len(records(home / "array")) == 16
 
 
@@ -188,7 +188,7 @@ def test_interrupted_again_and_again(home):
     with open(out / "records.jsonl", "a") as file:  # as if the last one had been killed while it wrote
         file.write('{"cell": 23, "sta')
     refused = study(home, "some.toml", "--out", "killed")
-    assert refused.code == 2 and f"holds {len(known)} of these {CELLS} runs already; --resume does" in refused.stderr
+    assert refused.code == 2 and f"holds {len(known)} of these {CELLS} runs already; --resume runs only" in refused.stderr
     done = study(home, "some.toml", "--out", "killed", "--resume", "--json")
     assert done.code == 0 and done.json["ran"] == CELLS - len(known)
     assert same_table(home, "killed") and each_done_once(out)
@@ -269,7 +269,7 @@ def test_lost_dask_cluster(home):
         scheduler.kill()
         scheduler.communicate()
     assert done.code == 1
-    assert done.stderr == f"--dask {address}: the cluster is gone; start it again and go on with --resume\n"
+    assert done.stderr == f"--dask {address}: the cluster is gone; start it again and continue with --resume\n"
     known = records(home / "gone")
     assert 2 <= len(known) < CELLS and {record["status"] for record in known} == {"ok"}
 
@@ -356,7 +356,7 @@ def test_full_disk(home, keep, kilobytes):
         arguments = (home, f"full-{keep}.toml", "--out", f"full-{keep}/study", "--processes", 2)
         done = study(*arguments, **disk.options)
         assert done.code == 1 and done.stdout == "", done.stderr
-        assert done.stderr.count("\n") == 1 and done.stderr.endswith("; make room and go on with --resume\n")
+        assert done.stderr.count("\n") == 1 and done.stderr.endswith("; make room and continue with --resume\n")
         known = records(home / f"full-{keep}/study")
         assert len(known) < CELLS and not [record for record in known if record["status"] != "ok"]
         disk.make_room()
