@@ -184,7 +184,7 @@ def test_pictures_that_cannot_be(minidem_command, directory, runs):
     run = runs / "pawns"
     refused(run, "--colour", "mood", "--screenshot", "a.png", say=["mood", "species, body, speed, spin, energy"])
     refused(run, "--time", 3, "--screenshot", "a.png", say=["--time 3", "0 to 0.02 s"])
-    refused(run, "--time", 0, "--frame", 0, "--screenshot", "a.png", say=["not both"])
+    refused(run, "--time", 0, "--frame", 0, "--screenshot", "a.png", say=["cannot be combined"])
     refused(run, "--size", "big", "--screenshot", "a.png", say=["--size big", "1920x1080"])
     (directory / "a.png").write_text("mine")
     refused(run, "--screenshot", "a.png", say=["a.png: exists already", "--overwrite"])
@@ -360,7 +360,7 @@ def test_gif(minidem_command, directory, runs):
 def test_gif_where_there_is_no_ffmpeg(minidem_command, directory, runs, monkeypatch):
     monkeypatch.setenv("IMAGEIO_FFMPEG_EXE", "/nowhere/ffmpeg")
     outcome = minidem_command("movie", runs / "ball", "--out", "a.mp4", "--frames", ":2", *SMALL)
-    assert outcome.code == 0 and "no ffmpeg" in outcome.stderr and "writing a.gif" in outcome.stderr
+    assert outcome.code == 0 and "ffmpeg, which was not found" in outcome.stderr and "writing a.gif" in outcome.stderr
     assert Image.open("a.gif").n_frames == 2 and not (directory / "a.mp4").exists()
 
 
