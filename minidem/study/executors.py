@@ -163,7 +163,7 @@ def on_dask(job: Job, cut: Cut, address: str, size: int, stop: Callable[[], bool
     """Run the bundles on the cluster at an address, or on `size` local workers (address "local")."""
     try:
         from distributed import CancelledError, Client, LocalCluster, wait
-        from distributed.comm import CommClosedError
+        from distributed.comm.core import CommClosedError
         from distributed.scheduler import KilledWorker
     except ImportError:
         raise InputError("--dask: needs the package distributed; pip install 'minidem[cluster]'") from None
