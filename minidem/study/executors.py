@@ -163,6 +163,7 @@ def on_dask(job: Job, cut: Cut, address: str, size: int, stop: Callable[[], bool
     """Run the bundles on the cluster at an address, or on `size` local workers (address "local")."""
     try:
         from distributed import CancelledError, Client, LocalCluster, wait
+        from distributed.comm.core import CommClosedError
         from distributed.scheduler import KilledWorker
     except ImportError:
         raise InputError("--dask: needs the package distributed; pip install 'minidem[cluster]'") from None
@@ -196,7 +197,7 @@ def on_dask(job: Job, cut: Cut, address: str, size: int, stop: Callable[[], bool
                             continue
                         records = [dead(bundle[0], "the Dask workers that ran it died")]
                     yield from (("done", record) for record in records)
-            except CancelledError:
+            except (CancelledError, CommClosedError):
                 raise WriteError(
                     f"--dask {address}: the cluster is gone; start it again and continue with --resume"
                 ) from None
