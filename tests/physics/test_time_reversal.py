@@ -19,7 +19,7 @@ def missed(dt, bodies, steps, **surroundings):
     forward.advance(steps)
     end = forward.frame()
     assert np.abs(end.velocity - start.velocity).max(axis=1).min() > 0.1  # all bodies have collided
-    assert forward.elastic == 0
+    assert forward.energies["elastic"] == 0
     rows = zip(end.position, -end.velocity, end.orientation, -end.angular_velocity, strict=True)
     reversed_bodies = [
         dict(clump=body["clump"], **dict(zip(NAMES, row, strict=True))) for body, row in zip(bodies, rows, strict=True)
