@@ -53,21 +53,21 @@ class Bodies(NamedTuple):
     spin: Annotated[np.ndarray, Field(("k", "m"), "1", kept=True)]
     # of the contacts, at step n. Kept only to be compared with the forces of the restarted run
     force: Annotated[np.ndarray, Field((3, "n"), "kg m s-2", "world", kept=True)]
-    # of the contacts, at step n; zeros if no body has a swing. Kept as the forces are
+    # of the contacts, at step n; zeros if no body has a arm. Kept as the forces are
     torque: Annotated[np.ndarray, Field((3, "m"), "kg m+2 s-2", "principal axes", kept=True)]
     mass: Annotated[np.ndarray, Field(("n",), "kg")]
     # principal moments, and what inertia_rows makes of them
     inertia: Annotated[np.ndarray, Field((9, "m"), "kg m+2", "principal axes")]
     # radius of the bounding sphere around the centre of mass
-    reach: Annotated[np.ndarray, Field(("n",), "m")]
+    bounding_radius: Annotated[np.ndarray, Field(("n",), "m")]
     # largest distance of a sphere's centre from the centre of mass
-    swing: Annotated[np.ndarray, Field(("n",), "m")]
-    # index into Shapes
-    shape: Annotated[np.ndarray, Field(("n",), "1", dtype=np.int64)]
+    arm: Annotated[np.ndarray, Field(("n",), "m")]
+    # index into Templates
+    species: Annotated[np.ndarray, Field(("n",), "1", dtype=np.int64)]
 
 
-class Shapes(NamedTuple):
-    """The clumps; the spheres of shape k are columns first[k] to first[k+1]."""
+class Templates(NamedTuple):
+    """The clumps; the spheres of species k are columns first[k] to first[k+1]."""
 
     first: np.ndarray  # (k+1,) int64
     centre: np.ndarray  # (3, s) principal axes, relative to the centre of mass, m
@@ -98,7 +98,7 @@ class Grid(NamedTuple):
     """Cells for bodies of similar size, on several levels; see neighbours.py."""
 
     level: np.ndarray  # (n,) int8
-    level_reach: np.ndarray  # (l,) largest bounding radius on each level, m
+    level_radius: np.ndarray  # (l,) largest bounding radius on each level, m
     first_cell: np.ndarray  # (l+1,) int64, a level has room for cells from the first of its own to that of the next
     counts: np.ndarray  # (l, 3) int64, cells along x, y, z
     size: np.ndarray  # (l,) edge of the cells, m
@@ -166,7 +166,7 @@ class World(NamedTuple):
     """All that a step needs."""
 
     bodies: Bodies
-    shapes: Shapes
+    templates: Templates
     walls: Walls
     constants: np.ndarray  # (m, m) of the contact law, for each pair of materials; (4/3 E*)^2 in Pa^2 for Hertz
     spheres: Spheres
