@@ -114,7 +114,7 @@ def _loops() -> tuple[Callable[..., Any], ...]:
         bodies, spheres, lists = world.bodies, world.spheres, world.close
         for _ in range(n):
             for block in range(lists.wanted.size):
-                place_listed(block, bodies, world.shapes, spheres, lists)
+                place_listed(block, bodies, world.templates, spheres, lists)
             for block in range(lists.wanted.size):
                 contact_forces(block, 0, law, world)
 
@@ -138,7 +138,7 @@ def _apart(simulation: Any, build_lists: Callable[..., bool], skin: float) -> An
     from minidem.engine.world import make_room, make_world
 
     bodies, model = type(simulation.bodies)(*(values.copy() for values in simulation.bodies)), simulation.model
-    copy = make_world(bodies, model.shapes, model.walls, simulation._world.constants, 1, skin)
+    copy = make_world(bodies, model.templates, model.walls, simulation._world.constants, 1, skin)
     while not build_lists(1, copy, skin):
         make_room(copy)
     return copy

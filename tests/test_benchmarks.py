@@ -178,7 +178,7 @@ def test_contacts_are_counted_at_the_current_step():
             counts, world = worker.contacts(simulation), simulation._world
             seen.append(counts["contacts"])
             expected = brute_force.contacts(
-                world.bodies, world.shapes, world.walls, brute_force.modulus_of(simulation.model)
+                world.bodies, world.templates, world.walls, brute_force.modulus_of(simulation.model)
             )[0].size
             assert counts["contacts"] == expected <= counts["candidates"]
             assert (counts["contacts"] > 0) == (simulation.energies["elastic"] > 0)

@@ -52,7 +52,7 @@ def add_body(scene, b, spheres, material):
         body, ids = members[0], [O.bodies.append(members[0])]
         body.state.mass, body.state.inertia = mass, inertia
     else:
-        # YADE sums the volumes of a clump's spheres, but uses the mass and inertia of members with other shapes. So the
+        # YADE sums the volumes of a clump's spheres, but uses the mass and inertia of members with other templates. So the
         # spheres have no volume while the clump is made, and another member, erased afterwards, has the mass of the union.
         # This is done at the origin and in principal axes, where YADE only has to find the order of the axes.
         for member in members:

@@ -16,9 +16,9 @@ class Crowd(NamedTuple):
     are 2^l times `finest` wide."""
 
     position: np.ndarray  # (3, n) world, m
-    reach: np.ndarray  # (n,) bounding radius, m
+    bounding_radius: np.ndarray  # (n,) bounding radius, m
     depth: np.ndarray  # (n,) radius of a ball around the centre of mass that lies inside the body, m
-    level: np.ndarray  # (n,) int64, whose cells are no smaller than twice the reach
+    level: np.ndarray  # (n,) int64, whose cells are no smaller than twice the bounding radius
     offset: np.ndarray  # (n+1,) int64, first sphere of each body
     place: np.ndarray  # (3, s) centres of all the spheres, world, m
     centre: np.ndarray  # (3, s) the same in principal axes, relative to the centre of mass, m
@@ -40,13 +40,13 @@ def slot_of(x, y, z, level, slots):
 
 
 @internal
-def clear_of_body(position, reach, offset, place, radius, a, b):
+def clear_of_body(position, bounding, offset, place, radius, a, b):
     """Whether no sphere of body a overlaps one of body b."""
-    far = reach[a] + reach[b]
+    far = bounding[a] + bounding[b]
     if apart(position, a, position, b) >= far * far:
         return True
     for i in range(offset[a], offset[a + 1]):
-        near = radius[i] + reach[b]
+        near = radius[i] + bounding[b]
         if apart(place, i, position, b) < near * near:
             for j in range(offset[b], offset[b + 1]):
                 touching = radius[i] + radius[j]
@@ -67,7 +67,7 @@ def fill(crowd, walls, box, finest, levels, fixed, waiting, tries, most_tries, p
     of the next one. Stops when all are placed, the poses are used up, or one body has been tried `most_tries` times.
     """
     position, place, radius = crowd.position, crowd.place, crowd.radius
-    reach, depth, level = crowd.reach, crowd.depth, crowd.level
+    bounding, depth, level = crowd.bounding_radius, crowd.depth, crowd.level
     offset, head, previous = crowd.offset, crowd.head, crowd.previous
     stood = 0
     p = 0
@@ -90,7 +90,7 @@ def fill(crowd, walls, box, finest, levels, fixed, waiting, tries, most_tries, p
                         for cz in range(z - 1, z + 2):
                             other = head[slot_of(cx, cy, cz, grid, head.size)]
                             while clear and other >= 0:
-                                clear = clear_of_body(position, reach, offset, place, radius, b, other)
+                                clear = clear_of_body(position, bounding, offset, place, radius, b, other)
                                 other = previous[other]
             accepted[stood] = p
             p += 1

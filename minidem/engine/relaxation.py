@@ -24,7 +24,7 @@ def drift(bodies, size, first, dt):
     q, w = bodies.orientation, bodies.spin
     for b in range(first, size.size):
         shift = math.sqrt(v[0, b] ** 2 + v[1, b] ** 2 + v[2, b] ** 2)
-        turn = math.sqrt(w[0, b] ** 2 + w[1, b] ** 2 + w[2, b] ** 2) * bodies.swing[b]
+        turn = math.sqrt(w[0, b] ** 2 + w[1, b] ** 2 + w[2, b] ** 2) * bodies.arm[b]
         move, longest = abs(dt) * (shift + turn), LONGEST_MOVE * size[b]
         if move > longest:
             for c in range(3):

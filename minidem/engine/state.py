@@ -1,4 +1,4 @@
-"""What the kernels work on. Component-major arrays: row c holds component c of all n bodies."""
+"""The arrays that the kernels work on. They are component-major: row c holds component c of all n bodies."""
 
 import math
 from typing import Annotated, NamedTuple, get_origin, get_type_hints
@@ -6,8 +6,8 @@ from typing import Annotated, NamedTuple, get_origin, get_type_hints
 import numpy as np
 
 LANES = 8  # bodies that are rotated together: vector lanes, twice
-CONTACTS = 128  # whose forces are found together
-BLOCK = 512  # bodies whose forces one thread finds at a time; a multiple of LANES
+CONTACTS = 128  # contacts whose forces are found together
+BLOCK = 512  # bodies that a thread works on at a time; a multiple of LANES
 
 
 def padded(rows, fill):
@@ -53,26 +53,26 @@ class Bodies(NamedTuple):
     spin: Annotated[np.ndarray, Field(("k", "m"), "1", kept=True)]
     # of the contacts, at step n. Kept only to be compared with the forces of the restarted run
     force: Annotated[np.ndarray, Field((3, "n"), "kg m s-2", "world", kept=True)]
-    # of the contacts, at step n; zeros if no body has a swing. Kept as the forces are
+    # of the contacts, at step n; zeros if no body has a arm. Kept as the forces are
     torque: Annotated[np.ndarray, Field((3, "m"), "kg m+2 s-2", "principal axes", kept=True)]
     mass: Annotated[np.ndarray, Field(("n",), "kg")]
     # principal moments, and what inertia_rows makes of them
     inertia: Annotated[np.ndarray, Field((9, "m"), "kg m+2", "principal axes")]
     # radius of the bounding sphere around the centre of mass
-    reach: Annotated[np.ndarray, Field(("n",), "m")]
+    bounding_radius: Annotated[np.ndarray, Field(("n",), "m")]
     # largest distance of a sphere's centre from the centre of mass
-    swing: Annotated[np.ndarray, Field(("n",), "m")]
-    # index into Shapes
-    shape: Annotated[np.ndarray, Field(("n",), "1", dtype=np.int64)]
+    arm: Annotated[np.ndarray, Field(("n",), "m")]
+    # index into Templates
+    species: Annotated[np.ndarray, Field(("n",), "1", dtype=np.int64)]
 
 
-class Shapes(NamedTuple):
-    """The clumps; the spheres of shape k are columns first[k] to first[k+1]."""
+class Templates(NamedTuple):
+    """The clump of each species. The spheres of species k are columns first[k] to first[k+1]."""
 
     first: np.ndarray  # (k+1,) int64
     centre: np.ndarray  # (3, s) principal axes, relative to the centre of mass, m
     radius: np.ndarray  # (s,) m
-    material: np.ndarray  # (k,) int64, index into the table of moduli
+    material: np.ndarray  # (k,) int64, row of World.constants
     low: np.ndarray  # (3, k) corners of the bounding box, principal axes, m
     high: np.ndarray  # (3, k)
 
@@ -90,46 +90,47 @@ class Spheres(NamedTuple):
 
     first: np.ndarray  # (n+1,) int64
     owner: np.ndarray  # (s,) uint32, body
-    material: np.ndarray  # (s,) uint16, index into the table of moduli
-    place: np.ndarray  # (4 s,) of each its centre, world, m (at step n, if it is on the lists), and its radius, m
+    material: np.ndarray  # (s,) uint16, row of World.constants
+    place: np.ndarray  # (4 s,) x, y, z, radius of each sphere, world, m; up to date for listed spheres
 
 
 class Grid(NamedTuple):
-    """Cells for bodies of similar size, on several levels; see neighbours.py."""
+    """Cells for bodies of similar size, on several levels; see search/grid.py."""
 
-    level: np.ndarray  # (n,) int8
-    level_reach: np.ndarray  # (l,) largest bounding radius on each level, m
-    first_cell: np.ndarray  # (l+1,) int64, a level has room for cells from the first of its own to that of the next
+    level: np.ndarray  # (n,) int8, size class of each body
+    level_radius: np.ndarray  # (l,) largest bounding radius on each level, m
+    first_cell: np.ndarray  # (l+1,) int64, level l has the cells from first_cell[l] to first_cell[l+1]
     counts: np.ndarray  # (l, 3) int64, cells along x, y, z
     size: np.ndarray  # (l,) edge of the cells, m
     origin: np.ndarray  # (3,) corner of the first cell, m
-    extent: np.ndarray  # (3,) of all cells together, m
-    sample: np.ndarray  # (500,) room for coordinates
+    extent: np.ndarray  # (3,) size of all cells together, m
+    sample: np.ndarray  # (500,) working space for coordinates
     start: np.ndarray  # (cells+1,) uint32, index into `member`
     member: np.ndarray  # (n,) uint32, the bodies ordered by cell
     slot: np.ndarray  # (n,) uint32, the cell of each body
 
 
 class Lists(NamedTuple):
-    """For each sphere what it may touch before anything has moved half the skin: its candidates, spheres and walls.
+    """Neighbour lists: the candidates of each sphere, which are the spheres and walls that it may touch before anything has
+    moved by half the skin.
 
     Bodies come in blocks of BLOCK. A block lists its own spheres in ascending order, each with its candidates in ascending
-    order: so forces add up in the same order, to the last bit, whatever the skin, the age of the lists or the number of
-    threads. A pair within a block is on the list of its first sphere only; a pair across blocks is on those of both, so
-    that a block needs nothing but itself to know the forces on its bodies.
+    order. So forces are always added in the same order, and results do not depend on the skin, the age of the lists or the
+    number of threads, to the last bit. A pair within a block is listed once, for its first sphere. A pair across blocks is
+    listed by both, so that each block can compute the forces on its own bodies alone.
     """
 
-    listed: np.ndarray  # (s,) uint32, listed spheres; those of a block from the number of its first sphere on
-    listed_count: np.ndarray  # (k,) int64
+    listed: np.ndarray  # (s,) uint32, listed spheres; those of a block start at the number of its first sphere
+    listed_count: np.ndarray  # (k,) int64, listed spheres of each block
     room: np.ndarray  # (k+1,) int64, block k has room for candidates from room[k] to room[k+1]
-    wanted: np.ndarray  # (k,) int64, the candidates that there are
-    subject: np.ndarray  # (c,) uint32, the sphere whose candidate it is
+    wanted: np.ndarray  # (k,) int64, number of candidates of each block
+    subject: np.ndarray  # (c,) uint32, the sphere that has the candidate
     candidate: np.ndarray  # (c,) uint32, sphere; s + w for wall w
     skin: Annotated[np.ndarray, Field((1,), "m", kept=True)]  # decides, with the age, how the next lists are made
     age: Annotated[np.ndarray, Field((1,), "1", kept=True, dtype=np.int64)]  # steps since the lists were made
     old_position: np.ndarray  # (3, n) Bodies.position when the lists were made
     old_orientation: np.ndarray  # (4, m); (4, 0) if no body has a sphere off its centre of mass
-    elastic: np.ndarray  # (k,) energy of the contacts, J
+    elastic: np.ndarray  # (k,) elastic energy of each block, J
 
 
 class Limits(NamedTuple):
@@ -143,36 +144,36 @@ class Limits(NamedTuple):
 
 
 class Team(NamedTuple):
-    """Threads that share the blocks, and the room that each needs for itself."""
+    """Threads that share the blocks, and the working space of each."""
 
     size: int
-    sync: np.ndarray  # (16,) int64, of the barrier; see team.py
-    flag: np.ndarray  # (threads, 8) int64, what each tells the others; a cache line each
+    sync: np.ndarray  # (16,) int64, counters of the barrier; see threads.py
+    flag: np.ndarray  # (threads, 8) int64, a flag of each thread, in its own cache line
     sphere_force: np.ndarray  # (threads, 4 x (spheres of a block + 1)) force on each sphere, world, N; the 4th is unused
     pair: np.ndarray  # (threads, 3 x CONTACTS) uint32, spheres that touch; see contact/batch.py
     batch: np.ndarray  # (threads, 7 x CONTACTS) how they touch; see contact/batch.py
-    step: np.ndarray  # (2,) int64, that the threads start from, and the last of the run
+    step: np.ndarray  # (2,) int64, the step that the threads start from, and the last one of the run
     limits: Limits
-    alarm: np.ndarray  # (threads, 8) of each thread, or zeros
-    used: np.ndarray  # (threads, spheres of a block) bool, has a candidate or is one
+    alarm: np.ndarray  # (threads, 8) alarm of each thread, zeros for none; see watching.py
+    used: np.ndarray  # (threads, spheres of a block) bool, whether a sphere has a candidate or is one
     near: np.ndarray  # (threads, n) uint32, bodies near one body
-    near_wall: np.ndarray  # (threads, w) uint32, and walls
-    facing: np.ndarray  # (threads, s) uint32, spheres of these that are near it
-    facing_first: np.ndarray  # (threads, n+1) uint32, where those of each body start
-    facing_box: np.ndarray  # (threads, n, 6) low and high corner of a box around these, world, m
+    near_wall: np.ndarray  # (threads, w) uint32, walls near that body
+    facing: np.ndarray  # (threads, s) uint32, spheres of the near bodies that are near its bounding box
+    facing_first: np.ndarray  # (threads, n+1) uint32, first of these for each near body
+    facing_box: np.ndarray  # (threads, n, 6) low and high corner of a box around them, world, m
 
 
 class World(NamedTuple):
-    """All that a step needs."""
+    """Everything that a step needs."""
 
     bodies: Bodies
-    shapes: Shapes
+    templates: Templates
     walls: Walls
     constants: np.ndarray  # (m, m) of the contact law, for each pair of materials; (4/3 E*)^2 in Pa^2 for Hertz
     spheres: Spheres
     grid: Grid
     lists: Lists
-    close: Lists  # what a step goes through: of a single block a choice of `lists`, see neighbours.narrow, else the same
+    close: Lists  # the lists that a step uses: the close lists of a single block (see search/lists.narrow), else `lists`
     team: Team
 
 

@@ -26,7 +26,7 @@ def place_block(block, world):
     begin, end = bodies_of(block, block + 1, bodies.mass.size)
     if travelled(begin, end, bodies, close.old_position, close.old_orientation, 0.5 * close.skin[0]):
         return True
-    place_listed(block, bodies, world.shapes, world.spheres, close)
+    place_listed(block, bodies, world.templates, world.spheres, close)
     return False
 
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from .contact.batch import PAIR_ROWS, ROWS
 from .search.grid import body_pairs
-from .state import BLOCK, CONTACTS, Grid, Limits, Lists, Shapes, Spheres, Team, World
+from .state import BLOCK, CONTACTS, Grid, Limits, Lists, Spheres, Team, Templates, World
 
 LEVELS = 24  # size classes of bodies, each twice as large as the one before; the last has no upper bound
 SPARE = 1.2  # room for candidates, times their present number
@@ -12,11 +12,11 @@ FIRST_ROOM = 4  # candidates per sphere, until their number is known
 NO_LIMITS = Limits()
 
 
-def make_shapes(clumps, material):
+def make_templates(clumps, material):
     """The clumps from their spheres (s, 4), relative to the centre of mass in principal axes, and their materials."""
     first = np.cumsum([0] + [len(spheres) for spheres in clumps]).astype(np.int64)
     centre, radius = np.vstack(clumps)[:, :3].T, np.vstack(clumps)[:, 3]
-    return Shapes(
+    return Templates(
         first=first,
         centre=np.ascontiguousarray(centre),
         radius=radius.copy(),
@@ -26,20 +26,20 @@ def make_shapes(clumps, material):
     )
 
 
-def make_world(bodies, shapes, walls, constants, threads=1, skin=0.0, limits=NO_LIMITS):
+def make_world(bodies, templates, walls, constants, threads=1, skin=0.0, limits=NO_LIMITS):
     """All that a step needs. `constants` (m, m) are those of the contact law. The lists are still to be made, the first with
     that skin (m)."""
-    n, m = bodies.shape.size, bodies.orientation.shape[1]
-    first = np.concatenate([[0], np.cumsum(np.diff(shapes.first)[bodies.shape])])
+    n, m = bodies.species.size, bodies.orientation.shape[1]
+    first = np.concatenate([[0], np.cumsum(np.diff(templates.first)[bodies.species])])
     owner = np.repeat(np.arange(n, dtype=np.uint32), np.diff(first))
     place = aligned(1, 4 * owner.size)[0, : 4 * owner.size]
-    template = np.arange(owner.size) + (shapes.first[bodies.shape] - first[:-1])[owner]
-    place[3::4] = shapes.radius[template]
+    template = np.arange(owner.size) + (templates.first[bodies.species] - first[:-1])[owner]
+    place[3::4] = templates.radius[template]
     bounds = first[np.minimum(np.arange(0, n + BLOCK, BLOCK), n)]  # first sphere of each block
     in_block = np.diff(bounds)
     blocks = in_block.size
     threads = min(threads, blocks)
-    turning = m if bodies.swing.any() else 0
+    turning = m if bodies.arm.any() else 0
     lists = Lists(
         listed=np.empty(owner.size, np.uint32),
         listed_count=np.zeros(blocks, np.int64),
@@ -74,9 +74,9 @@ def make_world(bodies, shapes, walls, constants, threads=1, skin=0.0, limits=NO_
         facing_first=np.empty((threads, n + 1), np.uint32),
         facing_box=np.empty((threads, n, 6)),
     )
-    material = shapes.material[bodies.shape].astype(np.uint16)[owner]
+    material = templates.material[bodies.species].astype(np.uint16)[owner]
     spheres = Spheres(first, owner, material, place)
-    world = World(bodies, shapes, walls, constants, spheres, grid_for(bodies.reach), lists, close, team)
+    world = World(bodies, templates, walls, constants, spheres, grid_for(bodies.bounding_radius), lists, close, team)
     make_room(world)
     return world
 
@@ -99,26 +99,26 @@ def make_room(world):
         lists.old_position[:] = np.nan
 
 
-def grid_for(reach):
-    """An empty grid for bodies of bounding radii `reach` (n,), m."""
+def grid_for(bounding):
+    """An empty grid for bodies of bounding radii `bounding` (n,), m."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        doublings = np.log2(reach / reach.min())
+        doublings = np.log2(bounding / bounding.min())
     doublings = np.clip(np.nan_to_num(doublings), 0, LEVELS - 1).astype(np.int8)
     used, level = np.unique(doublings, return_inverse=True)
     level = level.astype(np.int8)
     bodies_on = np.bincount(level)
     return Grid(
         level=level,
-        level_reach=np.array([reach[level == k].max() for k in range(used.size)]),
+        level_radius=np.array([bounding[level == k].max() for k in range(used.size)]),
         first_cell=np.concatenate([[0], np.cumsum(2 * bodies_on)]),
         counts=np.ones((used.size, 3), np.int64),
         size=np.ones(used.size),
         origin=np.zeros(3),
         extent=np.zeros(3),
         sample=np.empty(500),
-        start=np.zeros(2 * reach.size + 1, np.uint32),
-        member=np.empty(reach.size, np.uint32),
-        slot=np.empty(reach.size, np.uint32),
+        start=np.zeros(2 * bounding.size + 1, np.uint32),
+        member=np.empty(bounding.size, np.uint32),
+        slot=np.empty(bounding.size, np.uint32),
     )
 
 
@@ -132,9 +132,9 @@ def candidate_pairs(world):
         yield i[once], j[once]
 
 
-def near_pairs(position, reach, skin):
+def near_pairs(position, bounding, skin):
     """(2, p) pairs a < b of bodies at `position` (3, n) whose bounding spheres are closer than the skin, ascending."""
-    pairs, near, grid = np.empty((2, 4 * reach.size), np.int64), np.empty(reach.size, np.uint32), grid_for(reach)
-    while (count := body_pairs(position, reach, skin, grid, near, pairs)) > pairs.shape[1]:
+    pairs, near, grid = np.empty((2, 4 * bounding.size), np.int64), np.empty(bounding.size, np.uint32), grid_for(bounding)
+    while (count := body_pairs(position, bounding, skin, grid, near, pairs)) > pairs.shape[1]:
         pairs = np.empty((2, count), np.int64)
     return pairs[:, :count].copy()

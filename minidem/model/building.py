@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from .. import quaternions
 from ..engine.contact.loading import LoadedLaw, contact_law
 from ..engine.contact.registry import LAWS
-from ..engine.state import Bodies, Shapes, Walls, inertia_rows, padded
-from ..engine.world import make_shapes
+from ..engine.state import Bodies, Templates, Walls, inertia_rows, padded
+from ..engine.world import make_templates
 from ..errors import InputError, ScenarioError
 from ..scenario.reading import Scenario
 from ..shapes.clump import Clump, make_clump
@@ -37,7 +37,7 @@ class Model:
     orientation: Array  # (n, 4) unit quaternions, user's frame of the clump -> world
     velocity: Array  # (n, 3) m/s
     angular_velocity: Array  # (n, 3) rad/s
-    shapes: Shapes
+    templates: Templates
     walls: Walls
     law: LoadedLaw  # of the contacts
     constants: Array  # (m, m) of the law, for each pair of materials
@@ -65,7 +65,7 @@ class Model:
         n = len(self.species)
         axes = np.array([clump.principal_axes for clump in self.clumps])
         moments = inertia_rows(rows(np.array([clump.principal_inertia for clump in self.clumps])))
-        swing = [float(np.linalg.norm(clump.body_spheres[:, :3], axis=1).max()) for clump in self.clumps]
+        arm = [float(np.linalg.norm(clump.body_spheres[:, :3], axis=1).max()) for clump in self.clumps]
         orientation = padded(np.empty((4, n)), [1.0, 0.0, 0.0, 0.0])
         spin = padded(np.empty((3, n)), np.zeros(3))
         inertia = padded(np.empty((9, n)), [1.0] * 6 + [0.0] * 3)
@@ -83,9 +83,9 @@ class Model:
             torque=padded(np.zeros((3, n)), np.zeros(3)),
             mass=self.mass,
             inertia=inertia,
-            reach=np.array([clump.bounding_radius for clump in self.clumps])[self.species],
-            swing=np.array(swing)[self.species],
-            shape=self.species.copy(),
+            bounding_radius=np.array([clump.bounding_radius for clump in self.clumps])[self.species],
+            arm=np.array(arm)[self.species],
+            species=self.species.copy(),
         )
 
 
@@ -136,7 +136,9 @@ def model_at_rest(scenario: Scenario, source: str = "") -> Model:
         orientation=np.broadcast_to([1.0, 0.0, 0.0, 0.0], (len(species), 4)),
         velocity=np.broadcast_to(0.0, (len(species), 3)),
         angular_velocity=np.broadcast_to(0.0, (len(species), 3)),
-        shapes=make_shapes([clump.body_spheres for clump in clumps], [materials.index(clump.material) for clump in clumps]),
+        templates=make_templates(
+            [clump.body_spheres for clump in clumps], [materials.index(clump.material) for clump in clumps]
+        ),
         walls=walls_of(scenario, materials),
         law=law,
         constants=law.constants(list(numbers.values())),
@@ -171,12 +173,12 @@ def placed_poses(scenario: Scenario, model: Model, given: Poses, streams: Stream
     species, clumps, exact = model.species, model.clumps, len(given.position)
     axes = np.array([clump.principal_axes for clump in clumps])
     fixed = Poses(given.position, quaternions.product(given.orientation, axes[species[:exact]]))
-    scene = (scenario.domain.box, model.shapes, model.walls, streams)
+    scene = (scenario.domain.box, model.templates, model.walls, streams)
     if any(place.packing_fraction is not None for place in scenario.place):
         position, orientation = packed_poses(species, clumps, fixed, *scene)
     else:
-        reach = np.array([clump.bounding_radius for clump in clumps])[species]
-        (position, orientation), placed = random_poses(species, reach, fixed, *scene)
+        bounding = np.array([clump.bounding_radius for clump in clumps])[species]
+        (position, orientation), placed = random_poses(species, bounding, fixed, *scene)
         if placed < len(species):
             fitted = f"only {placed - exact} of {len(species) - exact} bodies fit into the box without overlap"
             raise ScenarioError([f"{source}: place: {fitted}; place fewer or smaller ones, or enlarge domain.box"])

@@ -52,9 +52,9 @@ def step_count(scenario: Scenario, dt: float, source: str = "") -> int:
 
 def fastest(model: "Model") -> float:
     """Upper bound of the speed of any point of a body at the start, m/s."""
-    reach = np.array([clump.bounding_radius for clump in model.clumps])[model.species]
+    bounding = np.array([clump.bounding_radius for clump in model.clumps])[model.species]
     with np.errstate(over="ignore"):
-        turning = np.linalg.norm(model.angular_velocity, axis=1) * reach
+        turning = np.linalg.norm(model.angular_velocity, axis=1) * bounding
         return float((np.linalg.norm(model.velocity, axis=1) + turning).max())
 
 
@@ -77,4 +77,4 @@ def good_step(scenario: Scenario, model: "Model", speed: float) -> float:
     """
     if speed == 0:
         return GOOD_RAYLEIGH * smallest_rayleigh_time(scenario, model.spheres_by_clump)
-    return min(GOOD_CONTACT * contact_time(model, speed), GOOD_TRAVEL * float(model.shapes.radius.min()) / speed)
+    return min(GOOD_CONTACT * contact_time(model, speed), GOOD_TRAVEL * float(model.templates.radius.min()) / speed)

@@ -36,11 +36,11 @@ class Contacts(NamedTuple):
 def sphere_centres(world: World, spheres: Numbers) -> Array:
     """(p, 3) centres of the given spheres of the engine at the present step, m. (The engine's own are up to date only for
     spheres that may touch something.)"""
-    bodies, shapes = world.bodies, world.shapes
+    bodies, templates = world.bodies, world.templates
     body = world.spheres.owner[spheres]
-    template = spheres + shapes.first[bodies.shape[body]] - world.spheres.first[body]
+    template = spheres + templates.first[bodies.species[body]] - world.spheres.first[body]
     centres: Array = bodies.position.T[body]
-    return centres + quaternions.rotated(bodies.orientation.T[body], shapes.centre.T[template])
+    return centres + quaternions.rotated(bodies.orientation.T[body], templates.centre.T[template])
 
 
 def contacts_of(world: World, law: LoadedLaw, body: Numbers, number: Numbers) -> Contacts:

@@ -31,7 +31,7 @@ def limits(guard: Guard | None, model: Model) -> Limits:
     """The limits of a scenario's guard; none are checked without a guard."""
     if guard is None:
         return Limits()
-    smallest = float(model.shapes.radius.min())
+    smallest = float(model.templates.radius.min())
     travel = guard.travel * smallest if can_touch(model) else math.inf
     return Limits(guard.overlap, guard.overlap * smallest, travel, guard.outside, True)
 

@@ -125,7 +125,7 @@ class Simulation:
 
     def _begin(self) -> None:
         """From the on-step motion of the model to step 0."""
-        self._sort(SMALLEST_SKIN * float(self.bodies.reach.mean()))
+        self._sort(SMALLEST_SKIN * float(self.bodies.bounding_radius.mean()))
         self._advance_to(0)
         given = (self.bodies.velocity, self.bodies.orientation, self.bodies.spin[:3])
         start = self._observables(lambda some: [values[:, some] for values in given])
@@ -214,7 +214,7 @@ class Simulation:
         model = self.model
         vars(self).pop("_world", None)  # there is memory for one, not for two
         watched = limits(self.scenario.guard if self.scenario else None, model)
-        self._world = make_world(self.bodies, model.shapes, model.walls, model.constants, self.threads, skin, watched)
+        self._world = make_world(self.bodies, model.templates, model.walls, model.constants, self.threads, skin, watched)
 
     @property
     def alarm(self) -> Alarm | None:

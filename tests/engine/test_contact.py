@@ -15,8 +15,8 @@ from brute_force import (
     make_lists,
     random_quaternions,
     rotations,
-    shapes_of,
     sphere_gaps,
+    templates_of,
     walls_of,
 )
 from hypothesis import given, settings
@@ -109,13 +109,13 @@ def test_hertz_in_closed_form():
     assert energy == pytest.approx(8 / 15 * modulus * radius**0.5 * overlap**2.5, rel=1e-12)
 
 
-def loaded(shapes, shape, position, orientation, walls, modulus, skin=0.0):
+def loaded(templates, shape, position, orientation, walls, modulus, skin=0.0):
     """Bodies with their forces and torques, and the elastic energy."""
-    bodies = bodies_of(shapes, shape, position, orientation)
-    world = hertz_world(bodies, shapes, walls, modulus)
+    bodies = bodies_of(templates, shape, position, orientation)
+    world = hertz_world(bodies, templates, walls, modulus)
     make_lists(world, skin)
     bodies.force[:] = np.nan  # to be set for all bodies, listed or not
-    if bodies.swing.any():  # else torques are never touched
+    if bodies.arm.any():  # else torques are never touched
         bodies.torque[:] = np.nan
     find_forces(world)
     assert world.lists.skin[0] == skin
@@ -124,9 +124,9 @@ def loaded(shapes, shape, position, orientation, walls, modulus, skin=0.0):
 
 def test_two_spheres_by_hand():
     """Radii 1 and 2, 0.5 m of overlap, E* = 3 Pa: R* = 2/3 m, F = 4/3 3 sqrt(2/3) 0.5^1.5 N, U = 2/5 F 0.5 m."""
-    shapes = shapes_of([BALL, 2 * BALL], [0, 1])
+    templates = templates_of([BALL, 2 * BALL], [0, 1])
     modulus = np.array([[100.0, 3.0], [3.0, 100.0]])
-    bodies, energy = loaded(shapes, [0, 1], [[0, 0, 0], [0, 2.5, 0]], [IDENTITY] * 2, OPEN, modulus)
+    bodies, energy = loaded(templates, [0, 1], [[0, 0, 0], [0, 2.5, 0]], [IDENTITY] * 2, OPEN, modulus)
     force = 4.0 * np.sqrt(2 / 3) * 0.5**1.5
     np.testing.assert_allclose(bodies.force.T, [[0, -force, 0], [0, force, 0]], rtol=1e-14)
     assert not bodies.torque.any()
@@ -135,9 +135,9 @@ def test_two_spheres_by_hand():
 
 def test_a_sphere_at_a_wall_by_hand():
     """Radius 2, wall z = 1, centre at 2.75: 0.25 m of overlap; R* is the radius, E* that of sphere and wall."""
-    shapes = shapes_of([2 * BALL], [0])
+    templates = templates_of([2 * BALL], [0])
     walls = walls_of([[5.0, 5.0, 1.0]], [[0, 0, 1]], [1])
-    bodies, energy = loaded(shapes, [0], [[0, 0, 2.75]], [IDENTITY], walls, np.array([[100.0, 3.0], [3.0, 100.0]]))
+    bodies, energy = loaded(templates, [0], [[0, 0, 2.75]], [IDENTITY], walls, np.array([[100.0, 3.0], [3.0, 100.0]]))
     force = 4.0 * np.sqrt(2.0) * 0.25**1.5
     assert bodies.force[:, 0] == pytest.approx(np.array([0, 0, force]), rel=1e-14)
     assert energy == pytest.approx(0.1 * force, rel=1e-14)
@@ -145,10 +145,12 @@ def test_a_sphere_at_a_wall_by_hand():
 
 @pytest.mark.parametrize("gap", [0.0, 1e-12, 0.1])
 def test_spheres_that_just_touch_or_do_not_feel_nothing(gap):
-    shapes = shapes_of([BALL])
+    templates = templates_of([BALL])
     walls = walls_of([[0.0, 0.0, -1.0 - gap]], [[0, 0, 1]])
     for skin in (0.0, 1.0):
-        bodies, energy = loaded(shapes, [0, 0], [[0, 0, 0], [2 + gap, 0, 0]], [IDENTITY] * 2, walls, np.ones((1, 1)), skin)
+        bodies, energy = loaded(
+            templates, [0, 0], [[0, 0, 0], [2 + gap, 0, 0]], [IDENTITY] * 2, walls, np.ones((1, 1)), skin
+        )
         assert energy == 0.0
         assert not bodies.force.any()
         assert not bodies.torque.any()
@@ -157,17 +159,17 @@ def test_spheres_that_just_touch_or_do_not_feel_nothing(gap):
 def test_torque_of_a_lever_by_hand():
     """Two spheres on the x axis of the body, turned by 90 degrees about z; the one now at y = 2 is hit along x."""
     handle = np.array([[-2.0, 0.0, 0.0, 0.5], [2.0, 0.0, 0.0, 0.5]])
-    shapes = shapes_of([handle, 0.5 * BALL])
+    templates = templates_of([handle, 0.5 * BALL])
     quarter = [np.sqrt(0.5), 0.0, 0.0, np.sqrt(0.5)]
     position = [[0, 0, 0], [0.9, 2.0, 0]]
-    bodies, _ = loaded(shapes, [0, 1], position, [quarter, IDENTITY], OPEN, np.ones((1, 1)))
+    bodies, _ = loaded(templates, [0, 1], position, [quarter, IDENTITY], OPEN, np.ones((1, 1)))
     force = 4 / 3 * np.sqrt(0.25) * 0.1**1.5
     assert bodies.force[:, 0] == pytest.approx(np.array([-force, 0, 0]), rel=1e-13, abs=1e-13 * force)
     # world: (0, 2, 0) x (-F, 0, 0) = (0, 0, 2 F), the same in the body frame as the turn is about z
     assert bodies.torque[:, 0] == pytest.approx(np.array([0, 0, 2 * force]), rel=1e-13, abs=1e-13 * force)
     # tilted by another 90 degrees about x, the same push has its torque about the body's own axes
     tilted = (Rotation.from_rotvec([0, 0, np.pi / 2]) * Rotation.from_rotvec([np.pi / 2, 0, 0])).as_quat()[[3, 0, 1, 2]]
-    bodies, _ = loaded(shapes, [0, 1], position, [tilted, IDENTITY], OPEN, np.ones((1, 1)))
+    bodies, _ = loaded(templates, [0, 1], position, [tilted, IDENTITY], OPEN, np.ones((1, 1)))
     assert bodies.torque[:, 0] == pytest.approx(np.array([0, 2 * force, 0]), rel=1e-13, abs=1e-13 * force)
 
 
@@ -186,13 +188,13 @@ MODULUS = np.array([[2e5, 3e5], [3e5, 7e5]])
 def entangled(kind, seed, with_walls):
     """Three bodies that penetrate each other and, perhaps, two oblique walls, anyhow."""
     rng = np.random.default_rng(seed)
-    shapes = shapes_of(SHAPES[kind], [0, 1])
+    templates = templates_of(SHAPES[kind], [0, 1])
     position, orientation = rng.uniform(-1.2, 1.2, (3, 3)), random_quaternions(rng, 3)
     walls = OPEN
     if with_walls:
         normals = rng.standard_normal((2, 3))
         walls = walls_of(-0.5 * normals / np.linalg.norm(normals, axis=1, keepdims=True), normals, [0, 1])
-    return shapes, [0, 1, 0], position, orientation, walls, MODULUS
+    return templates, [0, 1, 0], position, orientation, walls, MODULUS
 
 
 # Central differences with h = 1e-6 of a length of order 1: round-off 1e-16 / h and truncation h^2, or h^1.5 where a
@@ -205,15 +207,15 @@ H, TOLERANCE = 1e-6, 2e-8
 @given(seed=st.integers(0, 2**32 - 1))
 @settings(deadline=None, max_examples=12, derandomize=True, database=None)
 def test_forces_and_torques_are_minus_the_derivatives_of_the_energy(kind, with_walls, seed):
-    shapes, shape, position, orientation, walls, modulus = entangled(kind, seed, with_walls)
-    bodies, energy = loaded(shapes, shape, position, orientation, walls, modulus)
+    templates, shape, position, orientation, walls, modulus = entangled(kind, seed, with_walls)
+    bodies, energy = loaded(templates, shape, position, orientation, walls, modulus)
 
     def potential(x, q):
-        return elastic_energy(bodies_of(shapes, shape, x, q), shapes, walls, modulus)
+        return elastic_energy(bodies_of(templates, shape, x, q), templates, walls, modulus)
 
     assert energy == pytest.approx(potential(position, orientation), rel=1e-11, abs=0)
     scale = max(np.abs(bodies.force).max(), np.abs(bodies.torque).max())
-    for found, expected in zip((bodies.force, bodies.torque), forces(bodies, shapes, walls, modulus), strict=True):
+    for found, expected in zip((bodies.force, bodies.torque), forces(bodies, templates, walls, modulus), strict=True):
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-11 * scale)  # the plain ones that other tests rely on
     assert scale > 0 or energy == 0
     for b in range(3):
@@ -238,12 +240,12 @@ def test_forces_and_torques_are_minus_the_derivatives_of_the_energy(kind, with_w
 @settings(deadline=None, max_examples=60, derandomize=True, database=None)
 def test_action_is_minus_reaction(kind, seed):
     """Without walls the forces add up to zero, and so do the torques about the origin."""
-    shapes, shape, position, orientation, walls, modulus = entangled(kind, seed, False)
-    bodies, _ = loaded(shapes, shape, position, orientation, walls, modulus)
+    templates, shape, position, orientation, walls, modulus = entangled(kind, seed, False)
+    bodies, _ = loaded(templates, shape, position, orientation, walls, modulus)
     force = bodies.force.T
     torque = rotations(orientation).apply(bodies.torque.T)
     # Round-off of up to some dozens of contacts, relative to the sum of their forces (arms are of order 1)
-    centre, radius, owner, _ = all_spheres(bodies, shapes)
+    centre, radius, owner, _ = all_spheres(bodies, templates)
     gap = sphere_gaps(centre, radius, owner)[2]
     scale = modulus.max() * np.sum(np.maximum(-gap, 0.0) ** 1.5)
     assert np.abs(force.sum(axis=0)).max() <= 1e-14 * scale
@@ -267,7 +269,7 @@ def test_forces_of_many_contacts_do_not_depend_on_the_skin(seed):
     x, y = np.meshgrid(1.9 * np.arange(20), 1.9 * np.arange(20))
     position = np.column_stack([x.ravel(), y.ravel(), np.full(400, 0.8)]) + rng.uniform(-0.15, 0.15, (400, 3))
     floor = walls_of([[0.0, 0.0, 0.0]], [[0.0, 0.0, 1.0]])
-    layer = (shapes_of([BALL]), [0] * 400, position, [IDENTITY] * 400, floor, np.ones((1, 1)))
+    layer = (templates_of([BALL]), [0] * 400, position, [IDENTITY] * 400, floor, np.ones((1, 1)))
     expected, energy = loaded(*layer)
     assert (expected.force[2] != 0).all()
     for skin in (0.01, 0.3, 3.0):
@@ -308,7 +310,12 @@ def collide(rotation, dt, other="rod"):
     momentum = np.array([row["momentum"] for row in log])
     angular = np.array([row["angular_momentum"] for row in log])
     speed = np.linalg.norm(before.velocity, axis=1)
-    return momentum, angular, np.sum(model.mass * speed), np.sum(model.mass * speed) * simulation.bodies.reach.max()
+    return (
+        momentum,
+        angular,
+        np.sum(model.mass * speed),
+        np.sum(model.mass * speed) * simulation.bodies.bounding_radius.max(),
+    )
 
 
 @pytest.mark.parametrize("other", ["rod", "hook"])

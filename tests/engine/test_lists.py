@@ -16,8 +16,8 @@ from brute_force import (
     pairs_listed,
     random_quaternions,
     rotations,
-    shapes_of,
     state_of,
+    templates_of,
     walls_of,
 )
 from hypothesis import event, given, settings
@@ -136,22 +136,22 @@ def random_clumps(rng, count):
 def random_state(seed):
     """A crowd of clumps of two materials, at all orientations, with up to four walls through it."""
     rng = np.random.default_rng(seed)
-    shapes = shapes_of(random_clumps(rng, 3), rng.integers(0, 2, 3))
+    templates = templates_of(random_clumps(rng, 3), rng.integers(0, 2, 3))
     n = rng.integers(1, 15)
     edge = rng.choice([1.0, 4.0, 12.0])
-    bodies = bodies_of(shapes, rng.integers(0, 3, n), rng.uniform(-edge, edge, (n, 3)), random_quaternions(rng, n))
+    bodies = bodies_of(templates, rng.integers(0, 3, n), rng.uniform(-edge, edge, (n, 3)), random_quaternions(rng, n))
     count = rng.integers(0, 5)
     walls = walls_of(rng.uniform(-edge, edge, (count, 3)), rng.standard_normal((count, 3)), rng.integers(0, 2, count))
     modulus = np.array([[2.0, 3.0], [3.0, 7.0]])
-    return bodies, shapes, walls, modulus, float(rng.choice([0.0, 0.01, 0.3, 2.0]))
+    return bodies, templates, walls, modulus, float(rng.choice([0.0, 0.01, 0.3, 2.0]))
 
 
 seeds = st.integers(0, 2**32 - 1)
 
 
-def listed_world(bodies, shapes, walls, modulus, skin):
+def listed_world(bodies, templates, walls, modulus, skin):
     """A world with lists of this skin."""
-    world = hertz_world(bodies, shapes, walls, modulus)
+    world = hertz_world(bodies, templates, walls, modulus)
     make_lists(world, skin)
     return world
 
@@ -159,8 +159,8 @@ def listed_world(bodies, shapes, walls, modulus, skin):
 @given(seeds)
 @thorough
 def test_candidates_are_those_of_all_spheres(seed):
-    bodies, shapes, walls, modulus, skin = random_state(seed)
-    world = listed_world(bodies, shapes, walls, modulus, skin)
+    bodies, templates, walls, modulus, skin = random_state(seed)
+    world = listed_world(bodies, templates, walls, modulus, skin)
     pairs, at_walls = assert_lists_are_those_of_all_spheres(world, skin)
     lists = world.lists
     assert lists.skin[0] == skin
@@ -175,9 +175,9 @@ def test_candidates_are_those_of_all_spheres(seed):
 
 
 def test_bodies_that_leave_the_lists_feel_nothing():
-    shapes = shapes_of([np.array([[0.0, 0.0, 0.0, 1.0]])])
-    bodies = bodies_of(shapes, [0, 0], [[0, 0, 0], [1.5, 0, 0]], [[1, 0, 0, 0]] * 2)
-    world = listed_world(bodies, shapes, walls_of([], []), np.ones((1, 1)), 0.1)
+    templates = templates_of([np.array([[0.0, 0.0, 0.0, 1.0]])])
+    bodies = bodies_of(templates, [0, 0], [[0, 0, 0], [1.5, 0, 0]], [[1, 0, 0, 0]] * 2)
+    world = listed_world(bodies, templates, walls_of([], []), np.ones((1, 1)), 0.1)
     find_forces(world)
     assert bodies.force[0, 1] > 0
     bodies.position[0, 1] = 5.0
@@ -192,10 +192,10 @@ def test_bodies_that_leave_the_lists_feel_nothing():
 
 def moved_at_random(bodies, rng, size):
     """Bodies moved and turned so that spheres move by about `size`; now by one alone, now by both."""
-    n = len(bodies.shape)
+    n = len(bodies.species)
     mix = rng.choice([0.0, 1.0, rng.uniform()])
     shift = rng.standard_normal((n, 3)) * size * mix
-    angle = rng.standard_normal((n, 3)) * size * (1 - mix) / np.maximum(bodies.swing, 0.1)[:, None]
+    angle = rng.standard_normal((n, 3)) * size * (1 - mix) / np.maximum(bodies.arm, 0.1)[:, None]
     turned = (rotations(bodies.orientation.T) * Rotation.from_rotvec(angle)).as_quat()[:, [3, 0, 1, 2]]
     turned *= np.sign(np.sum(turned * bodies.orientation.T, axis=1, keepdims=True))  # the integrators never jump to -q
     chosen = rng.random(n) < 0.5
@@ -206,21 +206,21 @@ def moved_at_random(bodies, rng, size):
     )
 
 
-def largest_displacement(before, after, shapes):
-    return np.linalg.norm(all_spheres(after, shapes)[0] - all_spheres(before, shapes)[0], axis=1).max()
+def largest_displacement(before, after, templates):
+    return np.linalg.norm(all_spheres(after, templates)[0] - all_spheres(before, templates)[0], axis=1).max()
 
 
 @given(seeds)
 @thorough
 def test_lists_are_outdated_once_a_sphere_moved_half_the_skin(seed):
     rng = np.random.default_rng(seed)
-    bodies, shapes, walls, modulus, _ = random_state(seed)
-    skin = 0.5 * bodies.reach.mean() * 10 ** rng.uniform(-3, 0)
-    lists = listed_world(bodies, shapes, walls, modulus, skin).lists
+    bodies, templates, walls, modulus, _ = random_state(seed)
+    skin = 0.5 * bodies.bounding_radius.mean() * 10 ** rng.uniform(-3, 0)
+    lists = listed_world(bodies, templates, walls, modulus, skin).lists
     assert not outdated(bodies, lists)
     for size in skin * np.array([0.01, 0.1, 0.2, 0.3, 0.5, 1.0, 10.0]):
         after = moved_at_random(bodies, rng, size)
-        if largest_displacement(bodies, after, shapes) > 0.5 * skin:
+        if largest_displacement(bodies, after, templates) > 0.5 * skin:
             assert outdated(after, lists)
 
 
@@ -235,15 +235,15 @@ def test_lists_last_until_a_sphere_moved_a_good_part_of_half_the_skin(seed):
     """
     rng = np.random.default_rng(seed)
     corners = np.array([[1, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]]) / np.sqrt(3)
-    shapes = shapes_of([np.column_stack([corners * arm, np.full(4, 0.2)]) for arm in (0.5, 1.0)])
+    templates = templates_of([np.column_stack([corners * arm, np.full(4, 0.2)]) for arm in (0.5, 1.0)])
     n = rng.integers(1, 10)
-    bodies = bodies_of(shapes, rng.integers(0, 2, n), rng.uniform(-2, 2, (n, 3)), random_quaternions(rng, n))
+    bodies = bodies_of(templates, rng.integers(0, 2, n), rng.uniform(-2, 2, (n, 3)), random_quaternions(rng, n))
     walls, modulus = walls_of([], []), np.ones((1, 1))
     skin = 10 ** rng.uniform(-4, -0.5)
-    lists = listed_world(bodies, shapes, walls, modulus, skin).lists
+    lists = listed_world(bodies, templates, walls, modulus, skin).lists
     for size in skin * np.array([0.01, 0.03, 0.1, 0.15, 0.2, 0.3, 0.5]):
         after = moved_at_random(bodies, rng, size)
-        displacement = largest_displacement(bodies, after, shapes)
+        displacement = largest_displacement(bodies, after, templates)
         if displacement > 0.5 * skin:
             assert outdated(after, lists)
         if 1.7 * displacement < 0.5 * skin:
@@ -252,15 +252,15 @@ def test_lists_last_until_a_sphere_moved_a_good_part_of_half_the_skin(seed):
 
 def test_a_turning_sphere_never_outdates_the_lists():
     """One sphere around the centre of mass: turns move nothing."""
-    shapes = shapes_of([np.array([[0.0, 0.0, 0.0, 1.0]])])
-    bodies = bodies_of(shapes, [0], [[0, 0, 0]], [[1, 0, 0, 0]])
-    lists = listed_world(bodies, shapes, walls_of([], []), np.ones((1, 1)), 0.1).lists
+    templates = templates_of([np.array([[0.0, 0.0, 0.0, 1.0]])])
+    bodies = bodies_of(templates, [0], [[0, 0, 0]], [[1, 0, 0, 0]])
+    lists = listed_world(bodies, templates, walls_of([], []), np.ones((1, 1)), 0.1).lists
     assert not outdated(bodies._replace(orientation=np.array([[0.0], [1.0], [0.0], [0.0]])), lists)
 
 
 def test_a_state_that_is_not_a_number_is_outdated():
-    bodies, shapes, walls, modulus, _ = random_state(1)
-    lists = listed_world(bodies, shapes, walls, modulus, 0.1).lists
+    bodies, templates, walls, modulus, _ = random_state(1)
+    lists = listed_world(bodies, templates, walls, modulus, 0.1).lists
     for name in ("position", "orientation"):
         broken = getattr(bodies, name).copy()
         broken[0, -1] = np.nan
@@ -274,7 +274,7 @@ def skin_after(skin, age, unit):
 
 def test_skins_grow_when_lists_die_young_and_stay_within_bounds():
     bodies = random_state(3)[0]
-    mean = bodies.reach.mean()
+    mean = bodies.bounding_radius.mean()
 
     def after(skin, age):
         return skin_after(skin, age, mean) / mean
@@ -289,12 +289,16 @@ def test_skins_grow_when_lists_die_young_and_stay_within_bounds():
 def test_lists_that_die_young_are_made_with_a_larger_skin():
     """The skin of the next lists is that of next_skin, from the skin and the age of the last."""
     world = listed_world(*random_state(3)[:4], 0.1)
-    skin = 0.1 * world.bodies.reach.mean()
+    skin = 0.1 * world.bodies.bounding_radius.mean()
     make_lists(world, skin)
     world.lists.age[0] = 80
     world.bodies.position[:] += skin
     find_forces(world)
-    assert world.lists.skin[0] == skin_after(skin, 80, world.bodies.reach.mean()) == pytest.approx(1.25 * skin, rel=1e-14)
+    assert (
+        world.lists.skin[0]
+        == skin_after(skin, 80, world.bodies.bounding_radius.mean())
+        == pytest.approx(1.25 * skin, rel=1e-14)
+    )
     assert world.lists.age[0] == 0
 
 
@@ -325,7 +329,7 @@ def trajectory(model, skin, renew=None, every_step=False):
     Also how many of the lists at hand had been made on the way, and after how many chunks the close lists were empty, the
     others not. With `every_step` the close lists are made anew at each.
     """
-    world = hertz_world(model.bodies(), model.shapes, model.walls, modulus_of(model))
+    world = hertz_world(model.bodies(), model.templates, model.walls, modulus_of(model))
     lists = world.lists
     make_lists(world, skin)
     find_forces(world)
@@ -342,7 +346,7 @@ def trajectory(model, skin, renew=None, every_step=False):
         made += not np.array_equal(lists.old_position, before)
         empty += world.close.wanted[0] == 0 < lists.wanted[0]
         # of this very state; an overlap is a small difference of numbers a hundred thousand times as large
-        expected = elastic_energy(world.bodies, model.shapes, model.walls, modulus_of(model))
+        expected = elastic_energy(world.bodies, model.templates, model.walls, modulus_of(model))
         assert lists.elastic[0] == pytest.approx(expected, rel=1e-9, abs=1e-15)
         states.append(state_of(world))
     return np.array(states), made, empty
@@ -353,7 +357,7 @@ def test_trajectories_do_not_depend_on_the_lists(crowd):
     assert made == 0
     elastic = everything[:, -1, 0]
     assert np.count_nonzero(elastic) > CHUNKS / 2  # there is something to get wrong
-    reach = float(crowd.bodies().reach.mean())
+    reach = float(crowd.bodies().bounding_radius.mean())
     for skin, renew in ((0.02 * reach, None), (0.5 * reach, None), (1e-9, [1e-9]), (0.3, [0.3, 0.0, 0.001, 0.05])):
         states, made, _ = trajectory(crowd, skin, renew)
         assert made > 5
@@ -364,7 +368,7 @@ def test_splitting_the_steps_changes_nothing(crowd):
     model = crowd
     ends = []
     for chunks in ([300], [1] * 300, [7] * 42 + [6], [0, 299, 0, 1, 0]):
-        world = hertz_world(model.bodies(), model.shapes, model.walls, modulus_of(model), skin=0.01)
+        world = hertz_world(model.bodies(), model.templates, model.walls, modulus_of(model), skin=0.01)
         find_forces(world)
         for steps in chunks:
             go_on(world, steps, model.dt, model.gravity)
@@ -392,14 +396,14 @@ def test_close_lists_change_nothing(gas):
 
 def test_close_lists_are_those_of_all_spheres(crowd):
     """Made from lists of any age: what is closer than their own skin, and nothing else."""
-    world = hertz_world(crowd.bodies(), crowd.shapes, crowd.walls, modulus_of(crowd), skin=0.02)
+    world = hertz_world(crowd.bodies(), crowd.templates, crowd.walls, modulus_of(crowd), skin=0.02)
     find_forces(world)
     pairs, ages = 0, set()
     for _ in range(40):
         go_on(world, 7, crowd.dt, crowd.gravity)
         world.close.old_position[:] = np.nan
         find_forces(world)
-        world.spheres.place.reshape(-1, 4)[:, :3] = all_spheres(world.bodies, world.shapes)[0]  # not only of those listed
+        world.spheres.place.reshape(-1, 4)[:, :3] = all_spheres(world.bodies, world.templates)[0]  # not only of those listed
         found = assert_lists_are_those_of_all_spheres(world._replace(lists=world.close), world.close.skin[0])
         pairs += sum(found)
         ages.add(int(world.lists.age[0]))

@@ -16,8 +16,8 @@ from brute_force import (
     make_lists,
     modulus_of,
     pairs_listed,
-    shapes_of,
     state_of,
+    templates_of,
     walls_of,
 )
 from texts import scenario_text
@@ -61,7 +61,7 @@ def model(request):
 
 
 def world_of(model, threads=1, skin=0.0):
-    return hertz_world(model.bodies(), model.shapes, model.walls, modulus_of(model), threads, skin)
+    return hertz_world(model.bodies(), model.templates, model.walls, modulus_of(model), threads, skin)
 
 
 # --- lists and forces ---------------------------------------------------------------------------------------
@@ -70,12 +70,12 @@ def world_of(model, threads=1, skin=0.0):
 def assert_forces_are_those_of_all_spheres(world, modulus):
     """Forces, torques and energy from the lists at hand; each pair across blocks counts once. Overlaps may be some 1e-9 of
     the box, whose coordinates are rounded at 1e-16."""
-    bodies, system = world.bodies, (world.bodies, world.shapes, world.walls, modulus)
+    bodies, system = world.bodies, (world.bodies, world.templates, world.walls, modulus)
     bodies.force[:] = np.nan
-    if bodies.swing.any():  # else torques are never touched
+    if bodies.arm.any():  # else torques are never touched
         bodies.torque[:] = np.nan
     find_forces(world)
-    n = len(bodies.shape)
+    n = len(bodies.species)
     for found, expected in zip((bodies.force, bodies.torque[:, :n]), forces(*system), strict=True):
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9 * np.abs(expected).max())
     assert world.lists.elastic.sum() == pytest.approx(elastic_energy(*system), rel=1e-10, abs=0)
@@ -85,7 +85,7 @@ def assert_forces_are_those_of_all_spheres(world, modulus):
 def test_lists_and_forces_are_those_of_all_spheres(model, skin):
     """The skin is in mean bounding radii."""
     world = world_of(model)
-    skin *= float(world.bodies.reach.mean())
+    skin *= float(world.bodies.bounding_radius.mean())
     make_lists(world, skin)
     pairs, at_walls = assert_lists_are_those_of_all_spheres(world, skin)
     assert pairs > len(model.species) and at_walls > 100
@@ -140,7 +140,7 @@ def expected(model):
     world = world_of(model)
     find_forces(world)
     start = state_of(world)
-    assert (np.abs(states[-1] - start)[:3].max(axis=0) > 0.1 * world.bodies.reach.min()).mean() > 0.5
+    assert (np.abs(states[-1] - start)[:3].max(axis=0) > 0.1 * world.bodies.bounding_radius.min()).mean() > 0.5
     assert np.unique(states[:, -1, 0]).size == CHUNKS
     return states
 
@@ -156,7 +156,7 @@ def test_results_do_not_depend_on_the_threads(model, expected, threads):
 @pytest.mark.parametrize("skin", [0.001, 0.2, 3.0])
 def test_results_do_not_depend_on_the_skin(model, expected, skin):
     """In mean bounding radii; lists with the last contain most of all pairs."""
-    skin *= float(model.bodies().reach.mean())
+    skin *= float(model.bodies().bounding_radius.mean())
     for states, _, _ in (trajectory(model, 1, skin), trajectory(model, 1, 0.0, lists=skin), trajectory(model, 2, skin)):
         assert np.array_equal(states, expected)
 
@@ -243,19 +243,19 @@ def around_a_giant(seed):
     position[7] = [0.0, 1e5, 0.0]
     middle = SMALL // 2
     shape = np.insert(np.zeros(SMALL, int), middle, 1)
-    shapes = shapes_of([np.array([[0.0, 0.0, 0.0, 1.0]]), np.array([[0.0, 0.0, 0.0, 100.0]])])
-    bodies = bodies_of(shapes, shape, np.insert(position, middle, 0.0, axis=0), [[1.0, 0.0, 0.0, 0.0]] * (SMALL + 1))
-    return hertz_world(bodies, shapes, walls_of([[0, 0, 102.0]], [[0, 0, 1.0]]), np.ones((1, 1)))
+    templates = templates_of([np.array([[0.0, 0.0, 0.0, 1.0]]), np.array([[0.0, 0.0, 0.0, 100.0]])])
+    bodies = bodies_of(templates, shape, np.insert(position, middle, 0.0, axis=0), [[1.0, 0.0, 0.0, 0.0]] * (SMALL + 1))
+    return hertz_world(bodies, templates, walls_of([[0, 0, 102.0]], [[0, 0, 1.0]]), np.ones((1, 1)))
 
 
 def looked_at(world, skin):
     """(n, levels) how many bodies of each level are in the cells that a body looks at."""
     grid, bodies = world.grid, world.bodies
-    looks = np.zeros((bodies.shape.size, grid.size.size), int)
+    looks = np.zeros((bodies.species.size, grid.size.size), int)
     for g, counts in enumerate(grid.counts):
         first, cells = grid.first_cell[g], counts.prod()
         members = np.diff(grid.start[first : first + cells + 1].astype(int)).reshape(counts[::-1])
-        width = bodies.reach + grid.level_reach[g] + skin
+        width = bodies.bounding_radius + grid.level_radius[g] + skin
         x = bodies.position - grid.origin[:, None]
         low, high = (np.clip((x + side * width) / grid.size[g], 0, counts[:, None] - 1).astype(int) for side in (-1, 1))
         for b in range(len(looks)):
@@ -283,8 +283,8 @@ def test_a_giant_does_not_slow_down_the_search(seed):
     skin = 0.1
     world = around_a_giant(seed)
     make_lists(world, skin)
-    grid, small = world.grid, world.bodies.reach == 1.0
-    assert grid.size.size == 2 and np.array_equal(grid.level_reach, [1.0, 100.0])
+    grid, small = world.grid, world.bodies.bounding_radius == 1.0
+    assert grid.size.size == 2 and np.array_equal(grid.level_radius, [1.0, 100.0])
     assert (grid.counts.prod(axis=1) <= 2 * np.array([SMALL, 1])).all()
     assert np.diff(grid.first_cell).tolist() == [2 * SMALL, 2]
     assert grid.size[0] == 2.0 + skin

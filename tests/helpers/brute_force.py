@@ -11,7 +11,7 @@ from minidem.engine.rotation.loading import rotation
 from minidem.engine.search.lists import find_candidates, travelled
 from minidem.engine.state import BLOCK, Bodies, Walls, inertia_rows
 from minidem.engine.step import advance
-from minidem.engine.world import candidate_pairs, make_room, make_shapes, make_world
+from minidem.engine.world import candidate_pairs, make_room, make_templates, make_world
 
 AT_REST = (0.0, (0.0, 0.0, 0.0))  # no time, no gravity
 PATIENCE = 100.0  # s until threads that do not come back count as stuck
@@ -28,16 +28,16 @@ def random_quaternions(rng, count):
     return q / np.linalg.norm(q, axis=1, keepdims=True)
 
 
-def shapes_of(clumps, material=None):
+def templates_of(clumps, material=None):
     """Clumps (k, 4) of x, y, z relative to the centre of mass in principal axes and radius."""
-    return make_shapes(clumps, [0] * len(clumps) if material is None else material)
+    return make_templates(clumps, [0] * len(clumps) if material is None else material)
 
 
-def bodies_of(shapes, shape, position, orientation):
+def bodies_of(templates, shape, position, orientation):
     """Bodies at rest of unit mass and inertia at positions (n, 3) with principal-axis orientations (n, 4)."""
     n = len(shape)
-    arm = np.linalg.norm(shapes.centre, axis=0)
-    spans = [slice(shapes.first[k], shapes.first[k + 1]) for k in shape]
+    arm = np.linalg.norm(templates.centre, axis=0)
+    spans = [slice(templates.first[k], templates.first[k + 1]) for k in shape]
     return Bodies(
         position=np.array(np.transpose(position), dtype=float, order="C"),
         velocity=np.zeros((3, n)),
@@ -47,8 +47,8 @@ def bodies_of(shapes, shape, position, orientation):
         torque=np.zeros((3, n)),
         mass=np.ones(n),
         inertia=inertia_rows(np.ones((3, n))),
-        reach=np.array([(arm + shapes.radius)[span].max() for span in spans]),
-        swing=np.array([arm[span].max() for span in spans]),
+        bounding_radius=np.array([(arm + templates.radius)[span].max() for span in spans]),
+        arm=np.array([arm[span].max() for span in spans]),
         shape=np.array(shape, dtype=np.int64),
     )
 
@@ -64,12 +64,12 @@ def walls_of(points, normals, material=None):
     )
 
 
-def all_spheres(bodies, shapes):
-    """Centres (s, 3), radii (s,), bodies (s,) and columns of `shapes` (s,) of all the spheres of all the bodies."""
-    owner = np.concatenate([np.full(shapes.first[k + 1] - shapes.first[k], b) for b, k in enumerate(bodies.shape)])
-    column = np.concatenate([np.arange(shapes.first[k], shapes.first[k + 1]) for k in bodies.shape])
+def all_spheres(bodies, templates):
+    """Centres (s, 3), radii (s,), bodies (s,) and columns of `templates` (s,) of all the spheres of all the bodies."""
+    owner = np.concatenate([np.full(templates.first[k + 1] - templates.first[k], b) for b, k in enumerate(bodies.species)])
+    column = np.concatenate([np.arange(templates.first[k], templates.first[k + 1]) for k in bodies.species])
     turn = rotations(bodies.orientation.T[owner])
-    return bodies.position.T[owner] + turn.apply(shapes.centre.T[column]), shapes.radius[column], owner, column
+    return bodies.position.T[owner] + turn.apply(templates.centre.T[column]), templates.radius[column], owner, column
 
 
 def sphere_gaps(centre, radius, owner):
@@ -83,11 +83,11 @@ def wall_gaps(centre, radius, walls):
     return np.einsum("swc,cw->sw", centre[:, None, :] - walls.point.T[None, :, :], walls.normal) - radius[:, None]
 
 
-def contacts(bodies, shapes, walls, modulus):
+def contacts(bodies, templates, walls, modulus):
     """Of all that overlaps: spheres (p,), what they touch (p,), wall w being s + w; overlaps, stiffness 4/3 E* sqrt(R*), and
     unit vectors (p, 3) along which the spheres are pushed."""
-    centre, radius, owner, _ = all_spheres(bodies, shapes)
-    material = shapes.material[bodies.shape[owner]]
+    centre, radius, owner, _ = all_spheres(bodies, templates)
+    material = templates.material[bodies.shape[owner]]
     i, j, gap = sphere_gaps(centre, radius, owner)
     i, j, overlap = i[gap < 0], j[gap < 0], -gap[gap < 0]
     root = np.sqrt(radius[i] * radius[j] / (radius[i] + radius[j]))
@@ -100,18 +100,18 @@ def contacts(bodies, shapes, walls, modulus):
     return tuple(np.concatenate(both) for both in zip(pairs, at_walls, strict=True))
 
 
-def elastic_energy(bodies, shapes, walls, modulus):
+def elastic_energy(bodies, templates, walls, modulus):
     """U = 8/15 E* sqrt(R*) d^(5/2) over all contacts, J."""
-    _, _, overlap, stiffness, _ = contacts(bodies, shapes, walls, modulus)
+    _, _, overlap, stiffness, _ = contacts(bodies, templates, walls, modulus)
     return np.sum(0.4 * stiffness * overlap**2.5)
 
 
-def forces(bodies, shapes, walls, modulus):
+def forces(bodies, templates, walls, modulus):
     """Forces (3, n) in the world, N, and torques (3, n) about the principal axes, N m."""
-    centre, _, owner, _ = all_spheres(bodies, shapes)
-    i, j, overlap, stiffness, along = contacts(bodies, shapes, walls, modulus)
+    centre, _, owner, _ = all_spheres(bodies, templates)
+    i, j, overlap, stiffness, along = contacts(bodies, templates, walls, modulus)
     push = (stiffness * overlap**1.5)[:, None] * along
-    force, torque = np.zeros((len(bodies.shape), 3)), np.zeros((len(bodies.shape), 3))
+    force, torque = np.zeros((len(bodies.species), 3)), np.zeros((len(bodies.species), 3))
     other = j < len(owner)
     for s, f in ((i, push), (j[other], -push[other])):
         np.add.at(force, owner[s], f)
@@ -128,9 +128,9 @@ def modulus_of(model):
     return 0.75 * np.sqrt(model.constants)
 
 
-def hertz_world(bodies, shapes, walls, modulus, threads=1, skin=0.0):
+def hertz_world(bodies, templates, walls, modulus, threads=1, skin=0.0):
     """A world with Hertz contacts, from the effective modulus (m, m) of each pair of materials."""
-    return make_world(bodies, shapes, walls, (4 / 3 * modulus) ** 2, threads, skin)
+    return make_world(bodies, templates, walls, (4 / 3 * modulus) ** 2, threads, skin)
 
 
 @kernel
@@ -140,7 +140,7 @@ def made(world, skin):
 
 @kernel
 def have_travelled(bodies, position, orientation, distance):
-    return travelled(0, bodies.shape.size, bodies, position, orientation, distance)
+    return travelled(0, bodies.species.size, bodies, position, orientation, distance)
 
 
 def outdated(bodies, lists):
@@ -194,7 +194,7 @@ def find_forces(world):
 
 def state_of(world):
     """All that moves and all that moves it, with the elastic energy, in one array (rows, n)."""
-    bodies, n = world.bodies, world.bodies.shape.size
+    bodies, n = world.bodies, world.bodies.species.size
     names = ("position", "velocity", "orientation", "spin", "force", "torque")
     elastic = np.full((1, n), world.lists.elastic.sum())
     return np.concatenate([*(getattr(bodies, name)[:, :n] for name in names), elastic])
@@ -217,11 +217,13 @@ def rows_of(world, block):
 
 def assert_lists_are_those_of_all_spheres(world, skin):
     """What is listed, and in which order, against all pairs; returns the pairs of spheres and of walls."""
-    bodies, shapes, walls = world.bodies, world.shapes, world.walls
-    centre, radius, owner, _ = all_spheres(bodies, shapes)
+    bodies, templates, walls = world.bodies, world.templates, world.walls
+    centre, radius, owner, _ = all_spheres(bodies, templates)
     assert np.array_equal(world.spheres.owner, owner)
     place = world.spheres.place.reshape(-1, 4)
-    np.testing.assert_allclose(place[:, :3], centre, rtol=0, atol=1e-14 * max(np.abs(centre).max(), bodies.reach.max()))
+    np.testing.assert_allclose(
+        place[:, :3], centre, rtol=0, atol=1e-14 * max(np.abs(centre).max(), bodies.bounding_radius.max())
+    )
     assert np.array_equal(place[:, 3], radius)
 
     count, block_of = len(owner), owner // BLOCK
@@ -242,5 +244,5 @@ def assert_lists_are_those_of_all_spheres(world, skin):
         assert (block_of[listed] == block).all()
     first, second = (np.concatenate([block[k] for block in blocks]) for k in (1, 2))
     assert np.array_equal([first, second], expected)  # ascending by sphere, then by candidate, walls last
-    assert np.array_equal(world.spheres.material, shapes.material[bodies.shape[owner]])
+    assert np.array_equal(world.spheres.material, templates.material[bodies.shape[owner]])
     return i.size, s.size

@@ -126,7 +126,7 @@ def test_two_bodies_in_the_same_place_overlap():
 
 def test_bodies_whose_bounding_spheres_overlap_may_stand():
     model = model_of(body("rod", [0, 0, 0]), body("rod", [0.061 / math.sqrt(2), -0.061 / math.sqrt(2), 0]))
-    assert np.linalg.norm(model.position[0] - model.position[1]) < model.bodies().reach.sum() / 2
+    assert np.linalg.norm(model.position[0] - model.position[1]) < model.bodies().bounding_radius.sum() / 2
 
 
 @pytest.mark.parametrize(
@@ -247,8 +247,8 @@ def test_inertia_of_the_kernels_is_that_of_the_clump_in_world_axes():
     )
     assert bodies.mass[0] == model.clumps[0].mass
     arms = np.linalg.norm(model.clumps[0].spheres[:, :3] - model.clumps[0].center, axis=1)
-    assert bodies.reach[0] == pytest.approx((arms + model.clumps[0].spheres[:, 3]).max(), rel=1e-14)
-    assert bodies.swing[0] == pytest.approx(arms.max(), rel=1e-14)
+    assert bodies.bounding_radius[0] == pytest.approx((arms + model.clumps[0].spheres[:, 3]).max(), rel=1e-14)
+    assert bodies.arm[0] == pytest.approx(arms.max(), rel=1e-14)
 
 
 def test_observables_by_their_definitions():
@@ -270,7 +270,7 @@ def test_observables_by_their_definitions():
         expected = {
             "kinetic_translational": 0.5 * np.sum(mass * frame.velocity**2),
             "kinetic_rotational": 0.5 * np.sum(frame.angular_velocity * spin),
-            "elastic": elastic_energy(simulation.bodies, model.shapes, model.walls, modulus_of(model)),
+            "elastic": elastic_energy(simulation.bodies, model.templates, model.walls, modulus_of(model)),
             "gravity": -np.sum(mass * frame.position * model.gravity),
             "momentum": np.sum(mass * frame.velocity, axis=0),
             "angular_momentum": np.sum(np.cross(frame.position, mass * frame.velocity) + spin, axis=0),
@@ -296,7 +296,7 @@ def test_effective_moduli_of_all_pairs_of_materials():
     np.testing.assert_allclose(modulus_of(model), expected, rtol=1e-14)
     names = [clump.name for clump in model.clumps]
     assert names == ["hook", "ball"]  # in the order of the clump tables
-    assert model.shapes.material.tolist() == [1, 0]
+    assert model.templates.material.tolist() == [1, 0]
     assert model.walls.material.tolist() == [0] * 6
 
 
@@ -323,8 +323,8 @@ def test_a_clump_of_one_sphere():
     np.testing.assert_allclose(bodies.inertia[:3, 0], 0.4 * mass * 0.05**2, rtol=1e-12)
     np.testing.assert_allclose(bodies.inertia[3:6, 0] * bodies.inertia[:3, 0], 1, rtol=1e-15)
     np.testing.assert_allclose(bodies.inertia[6:, 0], 0, atol=1e-12)
-    assert bodies.reach[0] == pytest.approx(0.05, rel=1e-14)
-    assert bodies.swing[0] == pytest.approx(0.0, abs=1e-16)
+    assert bodies.bounding_radius[0] == pytest.approx(0.05, rel=1e-14)
+    assert bodies.arm[0] == pytest.approx(0.0, abs=1e-16)
     simulation = Simulation.from_model(model, "spiral")
     simulation.advance(1000)
     np.testing.assert_allclose(simulation.frame().angular_velocity, [[0, 0, 9]], rtol=1e-12, atol=1e-12)

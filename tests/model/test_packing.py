@@ -41,7 +41,7 @@ def packed(*groups, **options):
 
 def contacts(model):
     """Overlaps of the touching pairs of spheres (p,) and of all spheres and walls (s, w), in smaller radii; whose (p, 2)."""
-    centre, radius, owner, _ = all_spheres(model.bodies(), model.shapes)
+    centre, radius, owner, _ = all_spheres(model.bodies(), model.templates)
     i, j, gap = sphere_gaps(centre, radius, owner)
     touching = gap < 0
     i, j = i[touching], j[touching]
@@ -182,7 +182,7 @@ def test_the_elastic_energy_of_the_packing_counts_and_is_conserved():
     scenario = parse(text_of(("ball", 0.66)))
     simulation = Simulation.from_model(build_model(scenario), "spiral")
     model, start = simulation.model, simulation.observables()
-    elastic = elastic_energy(simulation.bodies, model.shapes, model.walls, modulus_of(model))
+    elastic = elastic_energy(simulation.bodies, model.templates, model.walls, modulus_of(model))
     assert start["elastic"] == pytest.approx(elastic, rel=1e-10)
     kinetic = 0.5 * np.sum(model.mass * 0.1**2)
     assert elastic > 0.1 * kinetic

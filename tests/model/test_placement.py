@@ -32,7 +32,7 @@ def placed(groups, seed=1, box=(1.0, 1.0, 1.0), **tables):
 
 def smallest_gap(model):
     """Between spheres of different bodies and between spheres and walls, m; negative for an overlap."""
-    centre, radius, owner, _ = all_spheres(model.bodies(), model.shapes)
+    centre, radius, owner, _ = all_spheres(model.bodies(), model.templates)
     gap = wall_gaps(centre, radius, model.walls).min()
     for b in range(len(model.species) - 1):
         mine, others = owner == b, owner > b
@@ -43,7 +43,7 @@ def smallest_gap(model):
 
 def bounding_volume(model):
     """Of the bounding spheres of all the bodies, m^3"""
-    return np.sum(4 / 3 * np.pi * model.bodies().reach ** 3)
+    return np.sum(4 / 3 * np.pi * model.bodies().bounding_radius ** 3)
 
 
 # --- no overlap ---------------------------------------------------------------------------------------------

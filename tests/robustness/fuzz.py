@@ -539,8 +539,8 @@ def make_samples(samples):
     moments = "# mesh volume = 0.001\n# mesh center = 0 0 0\n# mesh second moments = 1e-6 1e-6 1e-6 0 0 0\n"
     (samples / "fitted.csv").write_text(moments + rows)
     (samples / "meshes").mkdir()
-    shapes = {"ball": pyvista.Sphere(theta_resolution=8, phi_resolution=8), "cube": pyvista.Cube().triangulate().clean()}
-    for name, shape in shapes.items():
+    templates = {"ball": pyvista.Sphere(theta_resolution=8, phi_resolution=8), "cube": pyvista.Cube().triangulate().clean()}
+    for name, shape in templates.items():
         for suffix in (".stl", ".ply"):
             for binary in (True, False):
                 shape.save(samples / "meshes" / f"{name}-{'binary' if binary else 'ascii'}{suffix}", binary=binary)

@@ -154,7 +154,9 @@ def test_contacts_are_those_of_brute_force(often_sorted, scenario):
     heights = np.einsum("swc,cw->sw", spheres.centres[:, None] - walls.point.T, walls.normal)
     assert at_wall.sum() == np.count_nonzero(heights < spheres.radii[:, None])
     assert (touching.second[at_wall] == -1).all() and (touching.second_sphere[at_wall] == -1).all()
-    assert touching.force.size == all_contacts(sim.bodies, sim.model.shapes, sim.model.walls, modulus_of(sim.model))[0].size
+    assert (
+        touching.force.size == all_contacts(sim.bodies, sim.model.templates, sim.model.walls, modulus_of(sim.model))[0].size
+    )
 
 
 def test_forces_of_the_contacts_accelerate_the_bodies(often_sorted):

@@ -45,7 +45,7 @@ def add_to_bodies(begin, end, block, contacts, first_sphere, bodies, spheres, li
     sphere.
     """
     owner, place, listed = spheres.owner, spheres.place, lists.listed
-    position, orientation, swing = bodies.position, bodies.orientation, bodies.swing
+    position, orientation, arm = bodies.position, bodies.orientation, bodies.arm
     force_on, torque_on = bodies.force, bodies.torque
     turning = lists.old_orientation.shape[1] > 0  # if not, torques are zero from the start
     for c in range(3):
@@ -62,7 +62,7 @@ def add_to_bodies(begin, end, block, contacts, first_sphere, bodies, spheres, li
         force_on[0, b] += fx
         force_on[1, b] += fy
         force_on[2, b] += fz
-        if turning and swing[b] > 0.0:
+        if turning and arm[b] > 0.0:
             x, y, z = minus(sphere(place, i), column(position, b))
             torque_on[0, b] += y * fz - z * fy
             torque_on[1, b] += z * fx - x * fz

@@ -137,20 +137,20 @@ def precession(kappa, g, b, x):
     """The two sums of Eq. 2."""
     if b == 0.0:  # the separatrix: all terms of the second sum are alike
         return 0.0, math.atan(math.copysign(kappa, x) / math.sqrt(x * x + 1.0))
-    a, weight, slope, swing = 1.0, 0.5, 0.0, 0.0
+    a, weight, slope, arm = 1.0, 0.5, 0.0, 0.0
     while kappa > 1e-18 * a:
         ab = a * b
         x_next = 0.5 * (x - ab / x)
         a = 0.5 * (a + b)
         share_of_kappa = kappa / (g * g + ab)
         slope += share_of_kappa * ab
-        swing += weight * arc(math.copysign(0.5 * kappa, x) / math.sqrt(x_next * x_next + a * a))
+        arm += weight * arc(math.copysign(0.5 * kappa, x) / math.sqrt(x_next * x_next + a * a))
         kappa = 0.5 * share_of_kappa * (g * g - ab)
         g = 0.5 * (g + ab / g)
         b = math.sqrt(ab)
         x = x_next
         weight *= 0.5
-    return slope, swing
+    return slope, arm
 
 
 @fused
@@ -228,7 +228,7 @@ def tumbled(omega, inertia, t):
     n = iz * xy / (ix * yz)
     g = math.sqrt(iy * xz / (ix * yz))
     kappa = math.sqrt(n * (n + m)) / g
-    slope, swing = precession(kappa, g, math.sqrt(complement), cs)
+    slope, arm = precession(kappa, g, math.sqrt(complement), cs)
     c0, c1, s0, s1 = wx * per_x, wx1 * per_x, wy_r * per_x, wy1 / r * per_x
     lx, ly, lz = ix * wx, iy * wy, iz * wz
     momentum = math.sqrt(lx * lx + ly * ly + lz * lz)
@@ -239,7 +239,7 @@ def tumbled(omega, inertia, t):
 
     # P^-1 exp(z psi/2) P1, where P rotates L onto z: (|L| + L_z, L x z).
     before = turned_about_z(unit((momentum + lz, -ly, lx, 0.0)), c, -s)
-    before = turned_about_z(before, *cos_sin(0.5 * ((momentum * t / iy + u * slope) + swing)))
+    before = turned_about_z(before, *cos_sin(0.5 * ((momentum * t / iy + u * slope) + arm)))
     after = unit((momentum + iz * wz1, iy * wy1, -ix * wx1, 0.0))
     tw, tx, ty, tz = product(before, after)
 

@@ -56,7 +56,7 @@ def fill_grid(position, skin, grid):
     """Sort the bodies into cells."""
     level, size, counts = grid.level, grid.size, grid.counts
     first, start, slot = grid.first_cell, grid.start, grid.slot
-    member, origin, level_reach = grid.member, grid.origin, grid.level_reach
+    member, origin, level_radius = grid.member, grid.origin, grid.level_radius
     extent = grid.extent
     n = level.size
     for c in range(3):
@@ -64,7 +64,7 @@ def fill_grid(position, skin, grid):
         origin[c] = low
         extent[c] = min(high - low, 1e300) if high > low else 0.0
     for g in range(size.size):
-        size[g] = max(2.0 * level_reach[g] + skin, 1e-300)
+        size[g] = max(2.0 * level_radius[g] + skin, 1e-300)
         room, cells = float(first[g + 1] - first[g]), math.inf
         while cells > room:
             cells = (extent[0] / size[g] + 1.0) * (extent[1] / size[g] + 1.0) * (extent[2] / size[g] + 1.0)
@@ -91,18 +91,18 @@ def fill_grid(position, skin, grid):
 
 
 @internal
-def near_bodies(a, first, position, reach, skin, grid, near):
+def near_bodies(a, first, position, bounding, skin, grid, near):
     """Write to `near` the bodies whose bounding spheres are closer to that of `a` than the skin, in ascending order, without
     bodies `first` to `a`. Returns their number."""
     size, counts, start = grid.size, grid.counts, grid.start
     member, first_cell = grid.member, grid.first_cell
-    level_reach, origin = grid.level_reach, grid.origin
+    level_radius, origin = grid.level_radius, grid.origin
     here = column(position, a)
     x, y, z = minus(here, (origin[0], origin[1], origin[2]))
     first, own = index(first), index(a - first)
     found = index(0)
     for g in range(size.size):
-        width = reach[a] + level_reach[g] + skin
+        width = bounding[a] + level_radius[g] + skin
         edge, nx = size[g], counts[g, 0]
         ny, nz = counts[g, 1], counts[g, 2]
         left, right = cell(x - width, edge, nx), cell(x + width, edge, nx)
@@ -113,20 +113,20 @@ def near_bodies(a, first, position, reach, skin, grid, near):
                     b = index(member[e])
                     # No unpredictable branch: each body is written, then kept or overwritten.
                     near[found] = b
-                    is_near = squared_distance(here, column(position, b)) < square(reach[a] + reach[b] + skin)
+                    is_near = squared_distance(here, column(position, b)) < square(bounding[a] + bounding[b] + skin)
                     found += index(is_near & (b - first > own))  # unsigned: huge for b < first
     sort(near, found)
     return found
 
 
 @kernel
-def body_pairs(position, reach, skin, grid, near, pairs):
+def body_pairs(position, bounding, skin, grid, near, pairs):
     """Find the pairs a < b of bodies whose bounding spheres are closer than the skin, in ascending order. Writes the first p
     to the columns of `pairs` (2, p); `near` is working space for n numbers. Returns the number of all pairs."""
     fill_grid(position, skin, grid)
     count = 0
-    for a in range(reach.size):
-        for k in range(near_bodies(a, 0, position, reach, skin, grid, near)):
+    for a in range(bounding.size):
+        for k in range(near_bodies(a, 0, position, bounding, skin, grid, near)):
             if count < pairs.shape[1]:
                 pairs[0, count], pairs[1, count] = a, near[k]
             count += 1

@@ -19,39 +19,39 @@ LARGEST_OF_MANY = 0.35  # the largest skin of several blocks, which have no clos
 
 
 @inlined
-def place_all(begin, end, bodies, shapes, spheres):
+def place_all(begin, end, bodies, templates, spheres):
     """Set the world positions of all spheres of bodies `begin` to `end`."""
-    position, orientation, shape = bodies.position, bodies.orientation, bodies.shape
-    first_of, centre = shapes.first, shapes.centre
+    position, orientation, species = bodies.position, bodies.orientation, bodies.species
+    first_of, centre = templates.first, templates.centre
     first, place = spheres.first, spheres.place
     for b in range(begin, end):
         rotation = matrix(attitude(orientation, b))
         start = index(first[b])
-        template = index(first_of[index(shape[b])]) - start
+        template = index(first_of[index(species[b])]) - start
         for s in range(start, index(first[b + ONE])):
             set_centre(place, s, carried(position, b, rotation, centre, template + s))
 
 
 @inlined
-def place_listed(block, bodies, shapes, spheres, lists):
+def place_listed(block, bodies, templates, spheres, lists):
     """Set the world positions of the listed spheres of a block."""
     position, orientation = bodies.position, bodies.orientation
-    shape, swing = bodies.shape, bodies.swing
-    first_of, centre = shapes.first, shapes.centre
+    species, arm = bodies.species, bodies.arm
+    first_of, centre = templates.first, templates.centre
     first, owner = spheres.first, spheres.owner
     place, listed = spheres.place, lists.listed
     base = first[block * BLOCK]
-    last, template = len(swing), 0
+    last, template = len(arm), 0
     rotation = matrix((1.0, 0.0, 0.0, 0.0))
     for k in range(index(base), index(base + lists.listed_count[block])):
         s = listed[k]
         b = owner[s]
-        if swing[b] == 0.0:
+        if arm[b] == 0.0:
             set_centre(place, s, (position[0, b], position[1, b], position[2, b]))
             continue
         if b != last:
             rotation = matrix(attitude(orientation, b))
-            template = first_of[index(shape[b])] - first[b]
+            template = first_of[index(species[b])] - first[b]
             last = b
         set_centre(place, s, carried(position, b, rotation, centre, index(template + s)))
 
@@ -60,17 +60,17 @@ def place_listed(block, bodies, shapes, spheres, lists):
 def list_block(block, me, world, skin):
     """List the candidates of the spheres of one block. Returns whether there is room for them; if not, they are only
     counted."""
-    bodies, shapes, walls = world.bodies, world.shapes, world.walls
+    bodies, templates, walls = world.bodies, world.templates, world.walls
     lists, grid, team = world.lists, world.grid, world.team
     position, orientation = bodies.position, bodies.orientation
-    reach, shape = bodies.reach, bodies.shape
+    bounding, species = bodies.bounding_radius, bodies.species
     first, place, spheres_in_all = world.spheres.first, world.spheres.place, world.spheres.owner.size
     listed, subject, candidate = lists.listed, lists.subject, lists.candidate
     near, facing = team.near[me], team.facing[me]
     facing_first, used = team.facing_first[me], team.used[me]
     near_wall, facing_box = team.near_wall[me], team.facing_box[me]
     wide = 1.1 * skin  # for the first sieve: round-off must not lose a pair that the other block finds
-    begin, end = bodies_of(block, block + 1, shape.size)
+    begin, end = bodies_of(block, block + 1, species.size)
     first_sphere, last_sphere = first[begin], first[end]
     base = lists.room[block]
     room = lists.room[block + 1] - base
@@ -79,14 +79,18 @@ def list_block(block, me, world, skin):
 
     count = 0
     for a in range(begin, end):
-        middle, low, high = column(position, a), column(shapes.low, index(shape[a])), column(shapes.high, index(shape[a]))
+        middle, low, high = (
+            column(position, a),
+            column(templates.low, index(species[a])),
+            column(templates.high, index(species[a])),
+        )
         rotation = matrix(attitude(orientation, a))
         # Near bodies, their spheres that come near the bounding box of this one, and a box around these spheres.
         near_count, facing_count = 0, 0
-        for k in range(near_bodies(a, begin, position, reach, skin, grid, near)):
+        for k in range(near_bodies(a, begin, position, bounding, skin, grid, near)):
             b = near[k]
             if squared_distance_from_box(turned_back(rotation, minus(column(position, b), middle)), low, high) > square(
-                reach[b] + wide
+                bounding[b] + wide
             ):
                 continue
             start, box_low, box_high = facing_count, (math.inf, math.inf, math.inf), (-math.inf, -math.inf, -math.inf)
@@ -109,7 +113,7 @@ def list_block(block, me, world, skin):
 
         wall_count = 0  # walls near the bounding box
         for w in range(walls.material.size):
-            if gap(walls, w, middle)[0] < reach[a] + wide and box_gap(walls, w, middle, rotation, low, high) < wide:
+            if gap(walls, w, middle)[0] < bounding[a] + wide and box_gap(walls, w, middle, rotation, low, high) < wide:
                 near_wall[wall_count] = w
                 wall_count += 1
 
@@ -152,8 +156,8 @@ def find_candidates(me, world, skin):
     """Make the lists of the blocks of thread `me`. Returns whether all blocks have room for theirs."""
     bodies, lists, team = world.bodies, world.lists, world.team
     first, last = share(me, team, lists.wanted.size)
-    begin, end = bodies_of(first, last, bodies.shape.size)
-    place_all(begin, end, bodies, world.shapes, world.spheres)
+    begin, end = bodies_of(first, last, bodies.species.size)
+    place_all(begin, end, bodies, world.templates, world.spheres)
     if me == 0:
         fill_grid(bodies.position, skin, world.grid)
         lists.skin[0], lists.age[0] = skin, 0
@@ -172,12 +176,12 @@ def narrow(world, skin):
     In a dilute system most candidates are far from touching. Close lists have few and are cheap to make, so they are made
     often.
     """
-    bodies, shapes, walls = world.bodies, world.shapes, world.walls
+    bodies, templates, walls = world.bodies, world.templates, world.walls
     lists, close, used = world.lists, world.close, world.team.used[0]
     place, spheres_in_all = world.spheres.place, world.spheres.owner.size
-    begin, end = bodies_of(0, 1, bodies.shape.size)
+    begin, end = bodies_of(0, 1, bodies.species.size)
     block = lists.wanted.size - 1  # 0; a literal would be of another type, and compiled again
-    place_listed(block, bodies, shapes, world.spheres, lists)
+    place_listed(block, bodies, templates, world.spheres, lists)
     for s in range(spheres_in_all):
         used[s] = False
     count, listed_count = 0, 0
@@ -215,15 +219,15 @@ def renew_lists(me, world):
         lists.age[0] += close.age[0]
         close.age[0] = 0
         still = 0.5 * (lists.skin[0] - close_skin)  # the wide lists must last as long as the close ones
-        begin, end = bodies_of(0, 1, bodies.shape.size)
+        begin, end = bodies_of(0, 1, bodies.species.size)
         outdated = travelled(begin, end, bodies, lists.old_position, lists.old_orientation, still)
     if outdated:
-        mean_reach = 0.0
-        for reach in bodies.reach:
-            mean_reach += reach / bodies.reach.size
-        skin = next_skin(lists.skin[0], lists.age[0], STEPS_PER_LIST, mean_reach)
+        mean_bounding = 0.0
+        for bounding in bodies.bounding_radius:
+            mean_bounding += bounding / bodies.bounding_radius.size
+        skin = next_skin(lists.skin[0], lists.age[0], STEPS_PER_LIST, mean_bounding)
         if not single:
-            skin = min(skin, LARGEST_OF_MANY * mean_reach)
+            skin = min(skin, LARGEST_OF_MANY * mean_bounding)
         barrier(world.team)
         if not find_candidates(me, world, skin):
             return False
@@ -253,7 +257,7 @@ def travelled(begin, end, bodies, position, orientation, distance):
     A point at R from the centre of mass has moved by at most |dx| + 2 R |dq|: its chord is 2 R sin(alpha/2) for a
     turn by alpha, and |dq| = 2 sin(alpha/4).
     """
-    x, q, swing = bodies.position, bodies.orientation, bodies.swing
+    x, q, arm = bodies.position, bodies.orientation, bodies.arm
     x0, q0 = position, orientation
     beyond = 0
     if q0.shape[1] == 0:  # all spheres are at their centres of mass: rotation moves none
@@ -262,7 +266,7 @@ def travelled(begin, end, bodies, position, orientation, distance):
     else:
         for b in range(begin, end):
             shift = math.sqrt(squared_distance(column(x, b), column(x0, b)))
-            turn = 2.0 * swing[b] * math.sqrt(squared_difference(attitude(q, b), attitude(q0, b)))
+            turn = 2.0 * arm[b] * math.sqrt(squared_difference(attitude(q, b), attitude(q0, b)))
             beyond += not (shift + turn <= distance)
     return beyond > 0
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ...engine.contact.loading import contact_law
 from ...engine.relaxation import TURNING, relax
-from ...engine.state import Bodies, Shapes, Walls
+from ...engine.state import Bodies, Templates, Walls
 from ...engine.world import make_room, make_world
 from ...shapes.clump import Clump
 from .random import Poses, Streams, random_orientations
@@ -27,7 +27,7 @@ def packed_poses(
     clumps: list[Clump],
     fixed: Poses,
     box: tuple[float, float, float],
-    shapes: Shapes,
+    templates: Templates,
     walls: Walls,
     streams: Streams,
 ) -> Poses:
@@ -37,10 +37,10 @@ def packed_poses(
     """
     bodies, size = random_start(species, clumps, fixed, box, streams)
     # One stiffness for all materials: only the overlaps count.
-    constants = np.full((1 + max(shapes.material.max(), walls.material.max()),) * 2, (4.0 / 3.0) * (4.0 / 3.0))
+    constants = np.full((1 + max(templates.material.max(), walls.material.max()),) * 2, (4.0 / 3.0) * (4.0 / 3.0))
     least_energy = LEAST_STRAIN**2.5 * float(np.sum(size**3))
     pace = np.array([FIRST_STEP, TURNING, 0.0])
-    world = make_world(bodies, shapes, walls, constants, skin=FIRST_SKIN * float(bodies.reach.mean()))
+    world = make_world(bodies, templates, walls, constants, skin=FIRST_SKIN * float(bodies.bounding_radius.mean()))
     energy, law = np.empty(0), contact_law("hertz").forces
     while energy.size < MOST_STEPS and not settled(energy, least_energy):
         latest = np.empty(LOOKS_BACK)
@@ -78,7 +78,7 @@ def random_start(
     orientation[:, first:] = random_orientations(streams.orientations, n - first).T
     # The stiffness of a contact grows with the radius; masses that do so too let small and large bodies relax alike.
     gyration = np.array([clump.principal_inertia / clump.mass for clump in clumps]).T
-    swing = [float(np.linalg.norm(clump.body_spheres[:, :3], axis=1).max()) for clump in clumps]
+    arm = [float(np.linalg.norm(clump.body_spheres[:, :3], axis=1).max()) for clump in clumps]
     return Bodies(
         position=position,
         velocity=np.zeros((3, n)),
@@ -88,9 +88,9 @@ def random_start(
         torque=np.zeros((3, n)),
         mass=size,
         inertia=size * gyration.take(species, axis=1),  # `relax` reads the moments only
-        reach=np.array([clump.bounding_radius for clump in clumps])[species],
-        swing=np.array(swing)[species],
-        shape=species,
+        bounding_radius=np.array([clump.bounding_radius for clump in clumps])[species],
+        arm=np.array(arm)[species],
+        species=species,
     ), size
 
 

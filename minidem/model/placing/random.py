@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ... import quaternions
 from ...engine.insertion import Crowd, fill
-from ...engine.state import Shapes, Walls
+from ...engine.state import Templates, Walls
 
 Array = NDArray[np.float64]
 MOST_TRIES = 20_000  # for one body, before the box counts as full
@@ -57,38 +57,38 @@ def unit_vectors(generator: np.random.Generator, shape: tuple[int, int]) -> Arra
 
 def random_poses(
     species: NDArray[np.int64],
-    reach: Array,
+    bounding: Array,
     fixed: Poses,
     box: tuple[float, float, float],
-    shapes: Shapes,
+    templates: Templates,
     walls: Walls,
     streams: Streams,
 ) -> tuple[Poses, int]:
     """Poses of n bodies, principal axes -> world, and the number of bodies that could be placed.
 
-    `species` (n,) is the clump of each body, `reach` (n,) the radius of its bounding sphere, m. The first bodies are
+    `species` (n,) is the clump of each body, `bounding` (n,) the radius of its bounding sphere, m. The first bodies are
     `fixed`. The others are placed at random in the box (m), the largest first, because they need the most room.
     """
     n, first = species.size, len(fixed.position)
-    offset = np.concatenate([[0], np.cumsum(np.diff(shapes.first)[species])]).astype(np.int64)
+    offset = np.concatenate([[0], np.cumsum(np.diff(templates.first)[species])]).astype(np.int64)
     owner = np.repeat(np.arange(n), np.diff(offset))
-    template = np.arange(owner.size) + (shapes.first[species] - offset[:-1])[owner]
+    template = np.arange(owner.size) + (templates.first[species] - offset[:-1])[owner]
     # A centre of mass is at least this far from a wall; zero for a clump whose centre lies outside its spheres.
-    to_surface = shapes.radius - np.linalg.norm(shapes.centre, axis=0)
-    depth = np.maximum(np.maximum.reduceat(to_surface, shapes.first[:-1]), 0.0)
-    finest = 2.0 * float(reach.min())
-    level = np.ceil(np.log2(2.0 * reach / finest)).astype(np.int64)
+    to_surface = templates.radius - np.linalg.norm(templates.centre, axis=0)
+    depth = np.maximum(np.maximum.reduceat(to_surface, templates.first[:-1]), 0.0)
+    finest = 2.0 * float(bounding.min())
+    level = np.ceil(np.log2(2.0 * bounding / finest)).astype(np.int64)
     levels = int(level.max()) + 1
     level[:first] = levels - 1
     crowd = Crowd(
         position=np.zeros((3, n)),
-        reach=reach,
+        bounding_radius=bounding,
         depth=depth[species],
         level=level,
         offset=offset,
         place=np.zeros((3, owner.size)),
-        centre=shapes.centre[:, template],
-        radius=shapes.radius[template],
+        centre=templates.centre[:, template],
+        radius=templates.radius[template],
         head=np.full(2 ** int(np.ceil(np.log2(2 * n))), -1, dtype=np.int64),
         previous=np.full(n, -1, dtype=np.int64),
     )
@@ -97,7 +97,7 @@ def random_poses(
     held = owner < first
     arm = quaternions.rotated(orientation[owner[held]], crowd.centre[:, held].T)
     crowd.place[:, held] = crowd.position[:, owner[held]] + arm.T
-    waiting = np.concatenate([np.arange(first), first + np.argsort(-reach[first:], kind="stable")])
+    waiting = np.concatenate([np.arange(first), first + np.argsort(-bounding[first:], kind="stable")])
     accepted = np.empty(n, dtype=np.int64)
     placed, tries = 0, 0
     while placed < n and tries < MOST_TRIES:
