@@ -10,12 +10,25 @@ CONTACTS = 128  # contacts whose forces are found together
 BLOCK = 512  # bodies that a thread works on at a time; a multiple of LANES
 
 
+def aligned(rows, columns):
+    """An empty array (rows, columns) whose rows start at cache lines; the columns are rounded up to a multiple of 8.
+
+    Vector loads that cross cache lines would make the rotation of a small scene up to a fifth slower, in one process but not
+    in the next.
+    """
+    columns += -columns % 8
+    room = np.empty(rows * columns + 8)
+    start = -room.ctypes.data // 8 % 8
+    return room[start : start + rows * columns].reshape(rows, columns)
+
+
 def padded(rows, fill):
-    """`rows` (k, n) with columns `fill` (k,) added until their number is a multiple of LANES: no lane stays empty."""
-    spare = -rows.shape[1] % LANES
-    if spare == 0:
-        return rows
-    return np.hstack([rows, np.repeat(np.asarray(fill, float)[:, None], spare, axis=1)])
+    """An aligned copy of `rows` (k, n) with columns `fill` (k,) added until their number is a multiple of LANES, so that no
+    lane stays empty."""
+    k, n = rows.shape
+    copy = aligned(k, n + -n % LANES)
+    copy[:, :n], copy[:, n:] = rows, np.asarray(fill, float)[:, None]
+    return copy
 
 
 def inertia_rows(moments):

@@ -4,7 +4,7 @@ import numpy as np
 
 from .contact.batch import PAIR_ROWS, ROWS
 from .search.grid import body_pairs
-from .state import BLOCK, CONTACTS, Grid, Limits, Lists, Spheres, Team, Templates, World
+from .state import BLOCK, CONTACTS, Grid, Limits, Lists, Spheres, Team, Templates, World, aligned
 
 LEVELS = 24  # size classes of bodies, each twice as large as the one before; the last has no upper bound
 SPARE = 1.2  # room for candidates, times their present number
@@ -79,14 +79,6 @@ def make_world(bodies, templates, walls, constants, threads=1, skin=0.0, limits=
     world = World(bodies, templates, walls, constants, spheres, grid_for(bodies.bounding_radius), lists, close, team)
     make_room(world)
     return world
-
-
-def aligned(rows, columns):
-    """An array in which every four numbers from a multiple of four on lie in one cache line."""
-    columns += -columns % 8
-    room = np.empty(rows * columns + 8)
-    start = -room.ctypes.data // 8 % 8
-    return room[start : start + rows * columns].reshape(rows, columns)
 
 
 def make_room(world):

@@ -19,7 +19,7 @@ from ..engine.rotation.loading import rotation as compiled_rotation
 from ..engine.search.lists import SMALLEST_SKIN
 from ..engine.search.ordering import reorder, spatial_order
 from ..engine.staggering import on_step_motion, stagger_spin, stagger_velocity
-from ..engine.state import BLOCK, World, kept_arrays
+from ..engine.state import BLOCK, World, aligned, kept_arrays
 from ..engine.step import advance
 from ..engine.world import make_room, make_world
 from ..errors import PhysicsError
@@ -112,8 +112,8 @@ class Simulation:
         self._advance: Any = None  # step.advance, compiled
         n = len(model.species)
         self.bodies = model.bodies()
-        spin = np.zeros((self._rotation.values, self.bodies.spin.shape[1]))
-        spin[:3] = self.bodies.spin
+        spin = aligned(self._rotation.values, self.bodies.spin.shape[1])
+        spin[:3], spin[3:] = self.bodies.spin, 0.0
         self.bodies = self.bodies._replace(spin=spin)
         blocks = -(-n // BLOCK)
         self.threads = min(threads or sensible_threads(blocks), blocks, MOST_THREADS)  # the most that take part
