@@ -32,11 +32,9 @@ def clump(
 
     Writes the spheres as CSV, for `file = ` in a scenario, and a picture of both.
     """
-    from ..shapes.fitting import fitted_file
-    from ..views.pictures import drawn_fit
+    from ..views.fit import write_fit
 
-    report, surface, fitted = fitted_file(mesh, out, spheres, min_radius, target_error, scale, density, overwrite)
-    report["picture"] = drawn_fit(surface.polydata(), fitted, Path(report["file"]).with_suffix(".png"))
+    report = write_fit(mesh, out, spheres, min_radius, target_error, scale, density, overwrite)
     if json_:
         print(json.dumps(report))
     if json_ or quiet:

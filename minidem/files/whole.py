@@ -15,11 +15,11 @@ def replace_hint(option: str = "--out") -> str:
     return f"give --overwrite to replace it, or another {option}"
 
 
-def check_free(*paths: Path, overwrite: bool, option: str = "--out") -> None:
-    """Raise InputError if one of the files exists and `overwrite` is false."""
+def check_free(*paths: Path, overwrite: bool, option: str = "--out", otherwise: str = "") -> None:
+    """Raise InputError if one of the files exists and `overwrite` is false. `otherwise` ends the message: another remedy."""
     there = [str(path) for path in paths if path.exists()]
     if there and not overwrite:
-        raise InputError(f"{', '.join(there)}: exists already; {replace_hint(option)}")
+        raise InputError(f"{', '.join(there)}: exists already; {replace_hint(option)}{otherwise}")
 
 
 def beside(path: Path, unique: str = "") -> Path:

@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import NamedTuple
 
 from ..errors import InputError, unknown_name
+from ..files.whole import check_free
 from .outcome import Outcome
 from .studies import Studies
 
@@ -78,12 +79,8 @@ def chosen(names: list[str], everything: bool, out: Path, overwrite: bool, resum
             raise unknown_name("target", name, TARGETS)
     targets = list(TARGETS) if everything else list(dict.fromkeys(names))
     try:
-        done = [str(out / target) for target in targets if (out / target).exists()]
-        if done and not (overwrite or resume):
-            remedy = "choose another --out or give --overwrite"
-            if set(targets) & set(STUDIES):
-                remedy += ", or --resume to continue existing studies"
-            raise InputError(f"{', '.join(done)}: exists already; {remedy}")
+        otherwise = ", or --resume to continue existing studies" if set(targets) & set(STUDIES) else ""
+        check_free(*(out / target for target in targets), overwrite=overwrite or resume, otherwise=otherwise)
         for target in targets:
             (out / target).mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -1,6 +1,5 @@
 """The outcome of a target: data, a figure, and published numbers compared with measured ones; and the files of these."""
 
-import csv
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,8 +9,9 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from ..errors import WriteError
+from ..files.whole import write_whole
 from ..rotor.bench import finite_or_none
-from ..views.figures import saved
+from ..views.figures import csv_text, saved
 
 
 @dataclass(frozen=True)
@@ -66,11 +66,8 @@ class Outcome:
         """Write NAME.csv, NAME.png, NAME.svg and comparison.txt to an existing directory. Returns their paths."""
         data, comparison = directory / f"{name}.csv", directory / "comparison.txt"
         try:
-            with data.open("w", newline="") as file:
-                writer = csv.writer(file)
-                writer.writerow(self.data)
-                writer.writerows(zip(*self.data.values(), strict=True))
-            comparison.write_text(self.table() + "\n")
+            write_whole(data, csv_text(self.data))
+            write_whole(comparison, self.table() + "\n")
             return [data, comparison, *saved(self.figure, directory / name)]
         except OSError as error:
             raise WriteError(f"{directory}: cannot be written: {error.strerror}") from None

@@ -8,7 +8,6 @@ reach the corners, so finally all radii grow by the same length until the union 
 """
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,6 @@ from numpy.typing import NDArray
 from ..errors import InputError
 from .clump import make_clump
 from .mesh import Mesh
-from .mesh_files import read_mesh
 from .union import union_moments
 
 Array = NDArray[np.float64]
@@ -155,34 +153,10 @@ def csv_text(fit: Fit, mesh: Mesh, source: str) -> str:
     return "".join(f"# {line}\n" for line in head) + "x,y,z,r\n" + "\n".join(rows) + "\n"
 
 
-def fitted_file(
-    source: Path,
-    out: Path | None,
-    spheres: int,
-    min_radius: float,
-    target_error: float,
-    scale: float,
-    density: float,
-    overwrite: bool,
-) -> tuple[dict[str, Any], Mesh, Array]:
-    """Fit the mesh of a file and write the spheres. Returns a report for JSON, the scaled mesh and the spheres (n, 4), m.
-
-    A picture of both may be written beside the spheres: it is not overwritten either.
-    """
-    read = read_mesh(source)
-    out = out or source.with_suffix(".csv")
-    for path in (out, out.with_suffix(".png")):
-        if path.exists() and not overwrite:
-            raise InputError(f"{path}: exists already; give --overwrite to replace it, or another --out")
-    if out.suffix.lower() != ".csv" or not out.parent.is_dir():
-        raise InputError(f"{out}: give a file that ends in .csv, in a directory that exists")
-    if not (0 < scale < np.inf and 0 < density < np.inf and np.isfinite(min_radius)):
-        raise InputError("--scale and --density must be positive and finite, --min-radius finite")
-    mesh = Mesh(read.points * scale, read.faces)
-    fit = fit_clump(mesh, spheres, min_radius, target_error)
+def fit_report(fit: Fit, density: float) -> dict[str, Any]:
+    """The errors of a fit and the mass properties of its clump, for JSON; `density` in kg/m3."""
     clump = make_clump(fit.spheres, density)
-    out.write_text(csv_text(fit, mesh, f"{source.name}, scale {scale:g}"))
-    report = {
+    return {
         "spheres": len(fit.spheres),
         "smallest_radius": float(fit.spheres[:, 3].min()),
         "mass": clump.mass,
@@ -197,6 +171,4 @@ def fitted_file(
             "mean_distance": fit.distance_mean,
             "max_distance": fit.distance_max,
         },
-        "file": str(out),
     }
-    return report, mesh, fit.spheres

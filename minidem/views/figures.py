@@ -1,5 +1,6 @@
-"""What all figures share: line styles, markers, and PNG and SVG files."""
+"""What all figures share: line styles, markers, and PNG, SVG and CSV files."""
 
+import csv
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ import matplotlib
 from matplotlib.figure import Figure
 
 from ..engine.rotation.registry import SCHEMES
+from ..files.whole import replacing
 from .colours import COLOURS
 
 # Line styles and markers make curves distinguishable in grey.
@@ -78,5 +80,15 @@ def saved(figure: Figure, stem: Path, formats: tuple[str, ...] = ("png", "svg"))
     files = [stem.with_name(f"{stem.name}.{suffix}") for suffix in formats]
     with settings():
         for file in files:
-            figure.savefig(file, dpi=150, metadata={"Date": None} if file.suffix == ".svg" else None)
+            with replacing(file) as new:
+                figure.savefig(new, dpi=150, metadata={"Date": None} if file.suffix == ".svg" else None)
     return files
+
+
+def csv_text(columns: Mapping[str, Sequence[Any]]) -> str:
+    """The text of a CSV file with these columns, names in the first row."""
+    text = io.StringIO(newline="")
+    writer = csv.writer(text)
+    writer.writerow(columns)
+    writer.writerows(zip(*columns.values(), strict=True))
+    return text.getvalue()

@@ -5,6 +5,7 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from ..errors import InputError
+from ..files.whole import check_free
 from ..rotor.motion import BenchRun
 from .colours import COLOURS
 from .figures import LINES, new_figure, saved
@@ -41,8 +42,7 @@ def check_file(file: Path, overwrite: bool) -> None:
     if file.suffix not in SUFFIXES:
         raise InputError(f"--plot: the name must end in {', '.join(SUFFIXES)}, got {file}")
     try:
-        if file.exists() and not overwrite:
-            raise InputError(f"--plot: {file} exists already; choose another name or give --overwrite")
+        check_free(file, overwrite=overwrite, option="--plot")
     except OSError as error:
         raise InputError(f"--plot: {file} cannot be written: {error.strerror}") from None
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from .. import quaternions
 from ..errors import InputError, WriteError
 from ..files.trajectory import Frame, Trajectory
+from ..files.whole import check_free, replacing
 from .camera import aim, light, rim
 from .colours import MARK, TEXT, rgb
 from .plotter import new_plotter
@@ -207,14 +208,11 @@ def film(
             if stop():
                 raise Stopped
 
-    part = file.with_name(f".{file.stem}.{os.getpid()}.part{file.suffix}")  # ffmpeg chooses the format by the suffix
     try:
-        (write_gif if file.suffix.lower() == ".gif" else write_mp4)(part, watched(), len(times), options)
-        part.replace(file)
+        with replacing(file) as new:
+            (write_gif if file.suffix.lower() == ".gif" else write_mp4)(new, watched(), len(times), options)
     except OSError as error:
         raise WriteError(f"{file}: could not be written: {error.strerror or str(error).splitlines()[0]}") from None
-    finally:
-        part.unlink(missing_ok=True)
     return len(times)
 
 
@@ -270,8 +268,7 @@ def film_file(out: Path, overwrite: bool, options: Options) -> Path:
         raise InputError(f"--out {file}: is a directory; give the name of a file")
     if not os.access(file.parent, os.W_OK):
         raise InputError(f"--out {file}: the directory {file.parent} may not be written to")
-    if file.exists() and not overwrite:
-        raise InputError(f"--out {file}: exists already; choose another name or give --overwrite")
+    check_free(file, overwrite=overwrite)
     width, height = options.size
     if file.suffix.lower() == ".mp4" and (width % 2 or height % 2):
         even = f"{width + width % 2}x{height + height % 2}"

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..errors import InputError
 from ..files.trajectory import Trajectory
+from ..files.whole import check_free, replacing
 from .camera import aim, light
 from .colours import MESH, SKY, rgb
 from .plotter import SIZE, choose_window, new_plotter
@@ -37,7 +38,8 @@ def picture(
         scene.show(state)
         light(plotter, space.size)
         aim(plotter, space.corners, right=scene.bar_width)
-        plotter.screenshot(str(file))
+        with replacing(Path(file)) as new:
+            plotter.screenshot(str(new))
     finally:
         plotter.close()
 
@@ -64,8 +66,7 @@ def check_picture(picture: str | PathLike[str], overwrite: bool = True) -> None:
         raise InputError(f"{picture}: give a picture file that ends in .png or .jpg")
     if not Path(picture).parent.is_dir():
         raise InputError(f"{picture}: there is no such directory to write to")
-    if Path(picture).exists() and not overwrite:
-        raise InputError(f"{picture}: exists already; give --overwrite to replace it")
+    check_free(Path(picture), overwrite=overwrite, option="--screenshot")
 
 
 def draw_side_by_side(pairs: list[tuple[Any, Array]], picture: str | PathLike[str]) -> None:
@@ -96,14 +97,6 @@ def draw_side_by_side(pairs: list[tuple[Any, Array]], picture: str | PathLike[st
     plotter.camera.azimuth, plotter.camera.elevation = 0, 30 if len(pairs) > 1 else 12
     plotter.reset_camera()
     plotter.camera.zoom(1.4 if len(pairs) > 1 else 1.1)
-    plotter.screenshot(str(picture))
+    with replacing(Path(picture)) as new:
+        plotter.screenshot(str(new))
     plotter.close()
-
-
-def drawn_fit(surface: Any, spheres: Array, file: Path) -> str:
-    """Write a picture of a surface and the spheres (s, 4) fitted to it; returns the file, or "none: " and the reason."""
-    try:
-        draw_side_by_side([(surface, spheres)], file)
-    except InputError as error:  # the fit is useful without
-        return f"none: {error}"
-    return str(file)

@@ -1,11 +1,11 @@
 """The command `minidem plot`: figures of a study or of runs, as PNG, SVG and CSV."""
 
-import csv
 from collections.abc import Sequence
 from pathlib import Path
 
 from ..errors import InputError, unknown_name
-from .figures import Plot, saved
+from ..files.whole import check_free, write_whole
+from .figures import Plot, csv_text, saved
 from .run_plots import runs_plot
 from .study_plots import MEASURES, study_plot
 
@@ -54,11 +54,9 @@ def stem_of(directories: Sequence[Path], out: Path | None, overwrite: bool) -> P
     try:
         if stem.is_dir():
             raise InputError(f"--out: {stem} is a directory; give the first part of the file names, as in {stem}/plot")
-        there = [str(file) for file in (named(stem, suffix) for suffix in SUFFIXES) if file.exists()]
+        check_free(*(named(stem, suffix) for suffix in SUFFIXES), overwrite=overwrite)
     except OSError as error:
         raise InputError(f"--out: {stem} cannot be written: {error.strerror}") from None
-    if there and not overwrite:
-        raise InputError(f"--out: {', '.join(there)} exists already; choose another name or give --overwrite")
     return stem
 
 
@@ -73,10 +71,7 @@ def write(plot: Plot, stem: Path) -> list[Path]:
     try:
         stem.parent.mkdir(parents=True, exist_ok=True)
         files = saved(plot.figure, stem)
-        with table.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file)
-            writer.writerow(plot.data)
-            writer.writerows(zip(*plot.data.values(), strict=True))
+        write_whole(table, csv_text(plot.data))
     except OSError as error:
         raise InputError(f"--out: {stem} cannot be written: {error.strerror}") from None
     return [*files, table]

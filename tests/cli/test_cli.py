@@ -398,7 +398,10 @@ ARGUMENTS = {
     "film without a name": (["movie", "nope"], "--out"),
     "film of another kind": (["movie", "nope", "--out", "a.avi"], "a.avi: ", ".mp4 or .gif"),
     "film into nowhere": (["movie", "nope", "--out", "nowhere/a.mp4"], "nowhere/a.mp4: ", "no directory"),
-    "film over a file": (["movie", "nope", "--out", "a.gif"], "a.gif: exists already", "--overwrite"),
+    "film over a file": (
+        ["movie", "nope", "--out", "a.gif"],
+        "a.gif: exists already; give --overwrite to replace it, or another --out",
+    ),
     "film of odd size": (["movie", "nope", "--out", "a.mp4", "--size", "641x360"], "--size 641x360: ", "642x360"),
     "film too fast": (["movie", "nope", "--out", "b.gif", "--fps", "60"], "--fps 60: ", "50"),
     "film too small": (["movie", "nope", "--out", "a.mp4", "--energy", "--size", "320x200"], "--size 320x200: ", "480x270"),

@@ -53,3 +53,5 @@ def test_the_overwrite_rule(tmp_path):
     with pytest.raises(InputError) as caught:
         check_free(first, second, overwrite=False, option="--plot")
     assert str(caught.value) == f"{second}: exists already; give --overwrite to replace it, or another --plot"
+    with pytest.raises(InputError, match=r"a.svg: exists already; .*, or another --out, or --resume$"):
+        check_free(second, overwrite=False, otherwise=", or --resume")

@@ -284,7 +284,8 @@ def test_clump_command(tmp_path):
         assert len(colours) > 20
     before = (tmp_path / "box.csv").read_bytes()
     again = command("box.stl", directory=tmp_path)
-    assert again.returncode == 2 and "box.csv: exists already" in again.stderr
+    assert again.returncode == 2 and "box.csv" in again.stderr
+    assert "exists already; give --overwrite to replace it, or another --out" in again.stderr
     assert (tmp_path / "box.csv").read_bytes() == before
 
 

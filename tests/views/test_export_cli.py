@@ -58,7 +58,11 @@ def test_file_goes_to_the_run(minidem_command, run, format, file):
     assert f"written to    rods/{file}" in outcome.stdout
     assert "5, from 0 to 0.004 s" in outcome.stdout and "15 spheres" in outcome.stdout
     assert ("(0.25, 0.2, 0.15) m, the middle of the box" in outcome.stdout) == (format == "gsd")
-    refused(minidem_command("export", "rods", "--format", format), file, "exists already", "--overwrite")
+    refused(
+        minidem_command("export", "rods", "--format", format),
+        f"rods/{file}",
+        "exists already; give --overwrite to replace it, or another --out",
+    )
     assert minidem_command("export", "rods", "--format", format, "--overwrite").code == 0
     assert not list(run.glob(".*"))  # no incomplete file is left
 

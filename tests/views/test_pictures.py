@@ -14,6 +14,7 @@ import h5py
 import numpy as np
 import pytest
 from command import PATIENCE, Outcome, in_a_shell
+from disk import file_size_limit
 from PIL import Image
 
 import minidem
@@ -187,10 +188,19 @@ def test_pictures_that_cannot_be(minidem_command, directory, runs):
     refused(run, "--time", 0, "--frame", 0, "--screenshot", "a.png", say=["cannot be combined"])
     refused(run, "--size", "big", "--screenshot", "a.png", say=["--size big", "1920x1080"])
     (directory / "a.png").write_text("mine")
-    refused(run, "--screenshot", "a.png", say=["a.png: exists already", "--overwrite"])
+    refused(
+        run, "--screenshot", "a.png", say=["a.png: exists already; give --overwrite to replace it, or another --screenshot"]
+    )
     assert (directory / "a.png").read_text() == "mine"
     assert minidem_command("view", run, "--screenshot", "a.png", "--overwrite", *SMALL).code == 0
     assert pixels_of(directory / "a.png").shape == (240, 320, 3)
+
+
+def test_a_failed_overwrite_keeps_the_old_picture(runs, tmp_path):
+    (tmp_path / "a.png").write_text("old")
+    with minidem.Trajectory(runs / "ball") as trajectory, file_size_limit(1000), pytest.raises(OSError, match="too large"):
+        picture(trajectory, 0, tmp_path / "a.png", size=SIZE)
+    assert os.listdir(tmp_path) == ["a.png"] and (tmp_path / "a.png").read_text() == "old"
 
 
 @pytest.mark.parametrize("frames", [0, 1])

@@ -8,6 +8,7 @@ import shutil
 import h5py
 import numpy as np
 import pytest
+from disk import file_size_limit
 
 import minidem
 from minidem.errors import InputError
@@ -498,9 +499,19 @@ def test_names_of_the_files(tmp_path):
 @pytest.mark.parametrize("suffix", ["png", "svg", "csv"])
 def test_nothing_is_overwritten_unasked(tmp_path, suffix):
     (tmp_path / f"plot.{suffix}").write_text("precious")
-    with pytest.raises(InputError, match=rf"plot.{suffix} exists already.*--overwrite"):
+    with pytest.raises(
+        InputError, match=rf"plot.{suffix}: exists already; give --overwrite to replace it, or another --out$"
+    ):
         stem_of([tmp_path], None, False)
     assert stem_of([tmp_path], None, True) == tmp_path / "plot"
+
+
+def test_a_failed_overwrite_keeps_the_old_files(tmp_path, study_dir):
+    plot = study_plot(study_dir())
+    before = {file.name: file.read_bytes() for file in write(plot, tmp_path / "plot")}
+    with file_size_limit(1000), pytest.raises(InputError, match="plot cannot be written: File too large"):
+        write(plot, tmp_path / "plot")
+    assert {file.name: file.read_bytes() for file in tmp_path.glob("*plot*")} == before
 
 
 def test_place_that_cannot_be_written(tmp_path, study_dir):

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
+from ...files.whole import replacing
 from .cloud import Cloud, Columns
-from .replacing import replaced
 from .text import write_rows
 
 
@@ -15,7 +15,7 @@ def write_csv(cloud: Cloud, path: Path) -> list[Path]:
     quoted = ['"' + name.replace('"', '""') + '"' if re.search('[",\\s]', name) else name for name in cloud.names]
     names = np.array(quoted)[cloud.fixed["species"]]
     numbers = {name: values for name, values in cloud.fixed.items() if name != "species"}
-    with replaced(path) as part, open(part, "w", encoding="utf-8", newline="") as file:
+    with replacing(path) as new, open(new, "w", encoding="utf-8", newline="") as file:
         for snapshot in cloud:
             same = np.ones(len(names), np.int64)
             columns: Columns = {"frame": snapshot.frame * same, "time": snapshot.time * same, "species": names, **numbers}

@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 
 from ...errors import InputError
+from ...files.whole import replacing
 from .cloud import Cloud
-from .replacing import replaced
 
 
 def write_gsd(cloud: Cloud, path: Path) -> list[Path]:
@@ -20,7 +20,7 @@ def write_gsd(cloud: Cloud, path: Path) -> list[Path]:
         raise InputError("--format gsd: needs the package gsd; pip install 'minidem[export]', or pip install gsd") from None
     low, high = cloud.bounds
     middle = (low + high) / 2
-    with replaced(path) as part, gsd.hoomd.open(str(part), "w") as file:
+    with replacing(path) as new, gsd.hoomd.open(str(new), "w") as file:
         for snapshot in cloud:
             frame = gsd.hoomd.Frame()
             frame.configuration.step, frame.configuration.box = snapshot.step, [*(high - low), 0, 0, 0]

@@ -6,8 +6,8 @@ from typing import Any
 import h5py
 import numpy as np
 
+from ...files.whole import replacing
 from .cloud import MOVING, UNITS, Cloud
-from .replacing import replaced
 
 LARGEST_CHUNK = 2**15  # rows
 
@@ -20,7 +20,7 @@ def write_vtkhdf(cloud: Cloud, path: Path) -> list[Path]:
     """
     points, count = len(cloud.body), len(cloud.frames)
     first_row, row_0 = points * np.arange(count), np.zeros(count, np.int64)
-    with replaced(path) as part, h5py.File(part, "w") as file:
+    with replacing(path) as new, h5py.File(new, "w") as file:
         file.attrs["species"] = cloud.names
         root = file.create_group("VTKHDF")
         root.attrs["Version"], root.attrs["Type"] = np.array([2, 0]), np.bytes_("PolyData")

@@ -4,8 +4,8 @@ import re
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
+from ...files.whole import write_whole
 from .cloud import Cloud
-from .replacing import replaced
 
 
 def write_vtp(cloud: Cloud, path: Path) -> list[Path]:
@@ -36,9 +36,8 @@ def write_vtp(cloud: Cloud, path: Path) -> list[Path]:
             raise OSError(f"{file} was not written completely")
         files.append(file)
         entries.append(f'    <DataSet timestep="{snapshot.time!r}" file={quoteattr(f"{series.name}/{file.name}")}/>')
-    with replaced(path) as part:
-        lines = ['<?xml version="1.0"?>', '<VTKFile type="Collection" version="0.1">', "  <Collection>", *entries]
-        part.write_text("\n".join([*lines, "  </Collection>", "</VTKFile>"]) + "\n", encoding="utf-8")
+    lines = ['<?xml version="1.0"?>', '<VTKFile type="Collection" version="0.1">', "  <Collection>", *entries]
+    write_whole(path, "\n".join([*lines, "  </Collection>", "</VTKFile>"]) + "\n")
     return [path, *files]
 
 

@@ -12,9 +12,9 @@ from ...errors import InputError, WriteError, unknown_name
 from ...files.manifest import manifest_of, writer_of
 from ...files.names import FILES
 from ...files.trajectory import Trajectory
+from ...files.whole import beside, check_free
 from .cloud import Cloud
 from .registry import FORMATS
-from .replacing import part_of
 from .selection import selected, selected_bodies
 
 
@@ -103,16 +103,15 @@ def target_of(format: str, run: Path, out: str | PathLike[str] | None, overwrite
     if row.series_of and path.suffix.lower() in row.suffixes[1:]:  # of a frame
         path = path.with_suffix(row.suffixes[0])
     try:
-        there = [place for place in (path, *([row.series_of(path)] if row.series_of else [])) if place.exists()]
         if path.is_dir():
             raise InputError(f"--out {path}: is a directory; give a file")
         if path.resolve() == run.resolve() or (path.resolve().parent == home and path.name in FILES):
             raise InputError(f"--out {path}: is a file of the run itself; give another name")
-        if there and not overwrite:
-            raise InputError(f"--out {there[0]}: exists already; choose another name or give --overwrite")
+        check_free(path, *([row.series_of(path)] if row.series_of else []), overwrite=overwrite)
         path.parent.mkdir(parents=True, exist_ok=True)
-        part_of(path).touch()
-        part_of(path).unlink()
+        new = beside(path)
+        new.touch()
+        new.unlink(missing_ok=True)  # another process may check the same name
     except FileExistsError:
         raise InputError(f"--out {path}: {path.parent} is not a directory; give another") from None
     except OSError as error:

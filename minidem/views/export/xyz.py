@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
+from ...files.whole import replacing
 from .cloud import Cloud
-from .replacing import replaced
 from .text import write_rows
 
 
@@ -19,7 +19,7 @@ def write_xyz(cloud: Cloud, path: Path) -> list[Path]:
     names = np.array([re.sub(r"\s", "_", name) for name in cloud.names])[cloud.fixed["species"]]
     numbers = {name: values for name, values in cloud.fixed.items() if name != "species"}
     lattice = "" if cloud.box is None else 'Lattice="{!r} 0 0 0 {!r} 0 0 0 {!r}" Origin="0 0 0" '.format(*cloud.box.tolist())
-    with replaced(path) as part, open(part, "w", encoding="utf-8", newline="") as file:
+    with replacing(path) as new, open(new, "w", encoding="utf-8", newline="") as file:
         for snapshot in cloud:
             columns = {"type": names, "pos": snapshot.position} | {
                 known.get(name, name): values for name, values in (numbers | snapshot.moving).items()

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import InputError
-from ...files.whole import write_whole
+from ...files.whole import check_free, write_whole
 from ..plots import kind_of
 from .elements import Report, text
 from .run_part import run_report
@@ -38,8 +38,7 @@ def checked(out: Path, overwrite: bool) -> Path:
     try:
         if out.is_dir():
             raise InputError(f"--out: {out} is a directory; give a file in it, as in {out}/report.html")
-        if out.exists() and not overwrite:
-            raise InputError(f"--out: {out} exists already; choose another name or give --overwrite")
+        check_free(out, overwrite=overwrite)
     except OSError as error:
         raise InputError(f"--out: {out} cannot be written: {error.strerror}") from None
     return out
