@@ -297,7 +297,7 @@ def test_checkpoints_of_another_version(stopped):
     for name in ("checkpoint.h5", "checkpoint.previous.h5"):
         content = (stopped / name).read_bytes()
         (stopped / name).write_bytes(content.replace(b"minidem checkpoint 2\n", b"minidem checkpoint 1\n", 1))
-    with pytest.raises(InputError, match="checkpoint.h5: not a whole checkpoint for this version of minidem"):
+    with pytest.raises(InputError, match=r"checkpoint.h5: not a whole checkpoint for this version of minidem"):
         resume(stopped)
 
 
