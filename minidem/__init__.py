@@ -13,10 +13,10 @@ warning filters, signal handlers or environment variables are set.
 """
 
 from importlib import import_module
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from . import laws, schemes
     from .engine.rotation.registry import register
     from .errors import InputError, PhysicsError, ScenarioError, WriteError
     from .files.trajectory import Frame, Trajectory
@@ -56,10 +56,12 @@ __all__ = [
     "Simulation",
     "Trajectory",
     "WriteError",
+    "laws",
     "load",
     "register",
     "resume",
     "run",
+    "schemes",
 ]
 
 
@@ -70,11 +72,10 @@ def __getattr__(name: str) -> Any:
         return version("minidem")
     if name in _HOMES:
         return getattr(import_module(f"minidem.{_HOMES[name]}"), name)
-    if name in _MODULES and find_spec(f"minidem.{name}"):
+    if name in _MODULES:
         return import_module(f"minidem.{name}")
     raise AttributeError(f"module 'minidem' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    modules = [name for name in _MODULES if find_spec(f"minidem.{name}")]
-    return sorted([*__all__, *modules, "__doc__", "__file__", "__name__", "__path__", "__version__"])
+    return sorted([*__all__, "__doc__", "__file__", "__name__", "__path__", "__version__"])

@@ -33,8 +33,8 @@ def plot(
 ) -> None:
     """Plot the energy error of a study, or the energies of runs.
 
-    Of a study: energy deviation against the time step, with slopes. Of runs:
-    energies over time. Writes PNG, SVG and CSV.
+    For a study, plots the energy deviation against the time step, with slopes;
+    for runs, the energies over time. Writes PNG, SVG and CSV.
     """
     from ..views.plots import plot_of, stem_of, write
 

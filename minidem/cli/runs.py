@@ -112,7 +112,7 @@ def check(
         print_message(note)
     contact = "contact time unknown: all bodies start at rest"
     if report["dt_hertz"] is not None:
-        contact = f"{report['dt_hertz']:.3g} Hertz contact times"
+        contact = f"{report['dt_hertz']:.3g} contact times"
     print(f"system        {report['bodies']:,} bodies, {report['spheres']:,} spheres")
     print(f"memory        about {report['memory_mb']:.1f} MB")
     print(f"dt            {report['dt']:.4g} s = {report['dt_rayleigh']:.3g} Rayleigh times; {contact}")
@@ -131,23 +131,13 @@ def end_of_run(result: "Result", name: str, received: list[int], json_: bool, qu
     if json_:
         print(json.dumps(summary))
     elif not quiet:
-        print(run_table(summary, planned_steps(summary)))
+        print(run_table(summary, result.steps_planned))
     if summary["status"] == "failed":
         print_message(f"{name}: {result.reason}")
         raise typer.Exit(3)
     if summary["status"] == "interrupted":
         print_message(f"stopped after {summary['steps']:,} steps; continue with: minidem resume {summary['run_dir']}")
         raise typer.Exit(128 + received[0] if received else 0)
-
-
-def planned_steps(summary: dict[str, Any]) -> int:
-    """Number of steps of the whole run, of which `summary["steps"]` are done."""
-    if summary["status"] == "ok":
-        return int(summary["steps"])
-    from ..model.times import step_count
-    from ..scenario.reading import load
-
-    return step_count(load(Path(summary["run_dir"]) / "resolved.toml"), summary["dt"])
 
 
 def run_table(summary: dict[str, Any], planned: int) -> str:

@@ -135,14 +135,14 @@ def dataset_names(group: h5py.Group) -> list[str]:
 
 def last_checkpoint(directory: Path) -> tuple[Checkpoint | None, list[str]]:
     """The last whole checkpoint of a run directory, None if there is none yet, and notes about damaged ones."""
-    notes: list[str] = []
+    faults: list[str] = []
     for path in (directory / CHECKPOINT, directory / PREVIOUS):
         if os.path.lexists(path):
             try:
-                return read_checkpoint(path), notes
+                return read_checkpoint(path), [f"{fault}; looking for the one before" for fault in faults]
             except InputError as error:
-                notes.append(f"{error}; looking for the one before")
-    if notes:
+                faults.append(str(error))
+    if faults:
         remedy = f"start again with: minidem run {directory / 'scenario.toml'} --out ANOTHER"
-        raise InputError(f"{directory}: no checkpoint is whole; {remedy}")
-    return None, notes
+        raise InputError("\n  ".join([f"{directory}: no checkpoint is whole; {remedy}", *faults]))
+    return None, []

@@ -4,7 +4,6 @@ import heapq
 import math
 import os
 import time
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
@@ -24,7 +23,7 @@ from ..files.trajectory import Frame, Trajectory
 from ..model.building import model_at_rest
 from ..scenario.reading import Scenario, parse, read_text
 from .given import compiled_mark, given
-from .guards import bad_observables, check_time_step
+from .guards import bad_frame, bad_observables, warn, without_time_step_guards
 from .recorder import Recorder, check_room
 from .restart import VERSIONS, check_checkpoint, origin_of
 from .simulation import Simulation
@@ -51,17 +50,13 @@ class Result:
 
     summary: dict[str, Any]  # as printed by `minidem run --json`
     trajectory: Trajectory
+    steps_planned: int  # of the whole run, of which summary["steps"] are made
     reason: str = ""  # why it failed
 
     @property
     def energy(self) -> dict[str, Array]:
         """The energy log by name: step, time (s), the energies (J), momentum (kg m/s) and angular_momentum (J s)."""
         return self.trajectory.observables
-
-
-def warn(note: str) -> None:
-    """Issue a Python warning."""
-    warnings.warn(note, stacklevel=3)
 
 
 def run(
@@ -99,9 +94,10 @@ def run(
     clock = Clock(checkpoint_every, max_wall)
     scenario, source, text = given(scenario, source, text)
     directory = None if out is None else claimed_directory(Path(out), overwrite)
-    simulation = Simulation(scenario, threads=threads, source=source)
+    notes: list[str] = []
+    simulation = Simulation(scenario, threads=threads, source=source, on_note=notes.append)
     model = simulation.model
-    for note in check_time_step(scenario, model, source or scenario.name):
+    for note in notes:
         on_note(note)
     clock.ready()
     check_room(directory, scenario, model, copied=False)
@@ -123,14 +119,15 @@ def resume(
     """Continue an interrupted run from its last checkpoint; the result is the same, bit for bit, as without interruption.
 
     A run without a checkpoint starts again. With `force` the program or the processor may have changed since; then the last
-    digits may differ. `on_note` gets notes about damaged files. The other options are those of `run`.
+    digits may differ. The code of your own law or scheme is not compared: register the same one before you resume.
+    `on_note` gets notes about damaged files. The other options are those of `run`.
     """
     clock = Clock(checkpoint_every, max_wall)
     directory = Path(run_dir)
     scenario, text, summary = begun_run(directory)
     if summary is not None and is_summary(summary):
         on_note(f"{directory}: the run is done")
-        return Result(summary, Trajectory(directory))
+        return Result(summary, Trajectory(directory), int(summary["steps"]))
     last, notes = last_checkpoint(directory)
     source = str(directory / "resolved.toml")
     if last is None:
@@ -222,14 +219,13 @@ def recorded(
             break
         if milestone in log_steps:
             observables = simulation.observables()
-            recorder.record_observables(simulation.step, simulation.time, observables)
+            recorder.record_observables(simulation.step, simulation.time, observables, simulation.initial_energy)
             drift = float(deviation(observables["total"], simulation.initial_energy))
             if reason := bad_observables(simulation, scenario, observables["total"], recorder.largest_parts):
                 break
         if milestone in frame_steps:
             frame = simulation.frame()
-            if not frame.finite:
-                reason = f"bodies have positions that are not numbers at step {simulation.step}"
+            if reason := bad_frame(frame):
                 break
             recorder.record_frame(frame)
         if call is not None and milestone % every == 0:
@@ -245,7 +241,7 @@ def recorded(
     status = "failed" if reason else "ok" if simulation.step == steps else "interrupted"
     summary = run_summary(simulation, scenario, clock, recorder, status)
     recorder.finish(summary, reason)
-    return Result(summary, recorder.trajectory(), reason)
+    return Result(summary, recorder.trajectory(), steps, reason)
 
 
 def milestones(recorded_steps: set[int], every: int, steps: int) -> Iterator[int]:
@@ -261,7 +257,7 @@ def evenly_spaced(count: int, steps: int) -> set[int]:
 
 def initial_state(scenario: Scenario, source: str = "", text: str = "") -> Trajectory:
     """The state that a run of the scenario starts from, as a trajectory of one frame in memory."""
-    model = Simulation(scenario, source=source).model
+    model = Simulation(without_time_step_guards(scenario), source=source).model
     with Recorder(None, scenario, model, text) as recorder:
         recorder.record_frame(Frame(model.position, model.velocity, model.orientation, model.angular_velocity))
         recorder.finish({})

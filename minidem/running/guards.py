@@ -5,6 +5,7 @@ at the rows of the energy log.
 """
 
 import math
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from ..engine.state import Limits, World
 from ..engine.watching import BEHIND_WALL, FIRST, HOW_MUCH, NOTHING, SECOND, TOO_DEEP, TOO_FAR, WHAT
 from ..errors import ScenarioError
+from ..files.trajectory import Frame
 from ..model.building import Model
 from ..model.times import contact_time, fastest, good_step, smallest_rayleigh_time
 from ..model.walls import box_walls, wall_name
@@ -67,6 +69,17 @@ def can_touch(model: Model) -> bool:
     return len(model.species) > 1 or model.walls.material.size > 0
 
 
+def warn(note: str) -> None:
+    """Issue a Python warning."""
+    warnings.warn(note, stacklevel=3)
+
+
+def without_time_step_guards(scenario: Scenario) -> Scenario:
+    """The scenario with no limit on its time step, to look at a system that a run would refuse."""
+    guard = scenario.guard.model_copy(update={"contact": math.inf, "rayleigh": math.inf})
+    return scenario.model_copy(update={"guard": guard})
+
+
 def check_time_step(scenario: Scenario, model: Model, source: str) -> list[str]:
     """Warnings about the time step; ScenarioError for one that would not resolve contacts at all."""
     guard, dt = scenario.guard, model.dt
@@ -93,7 +106,7 @@ def advice(simulation: "Simulation", scenario: Scenario) -> str:
     dt, good = simulation.model.dt, good_step(scenario, simulation.model, simulation.initial_speed)
     if dt > good:
         return f"the time step of {dt:.3g} s is probably too long: take time.dt = {good:.2g}"
-    return "the time step is short enough, so bodies are too fast or too soft: raise material.*.young or lower the speeds"
+    return "the time step is short enough, so bodies are too fast or too soft: use stiffer materials or lower the speeds"
 
 
 def bad_motion(simulation: "Simulation", scenario: Scenario) -> str:
@@ -131,6 +144,11 @@ def bad_observables(simulation: "Simulation", scenario: Scenario, total: float, 
     else:
         return ""
     return f"{fault} at step {simulation.step}; {advice(simulation, scenario)}"
+
+
+def bad_frame(frame: Frame) -> str:
+    """The message about a frame that is not finite; empty if all is well."""
+    return "" if frame.finite else f"bodies have positions that are not numbers at step {frame.step}"
 
 
 def name(model: Model, body: int) -> str:

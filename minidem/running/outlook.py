@@ -8,7 +8,6 @@ from ..errors import PhysicsError
 from ..model.memory import run_memory
 from ..model.times import contact_time, fastest, good_step, smallest_rayleigh_time
 from ..scenario.reading import Scenario
-from .guards import check_time_step
 from .simulation import Simulation
 
 TRIAL = 0.1  # s of steps that are timed
@@ -16,9 +15,9 @@ TRIAL = 0.1  # s of steps that are timed
 
 def outlook(scenario: Scenario, source: str = "", threads: int | None = None) -> dict[str, Any]:
     """Sizes, masses and time scales of a run, and its wall time (s) from a short trial."""
-    simulation = Simulation(scenario, threads=threads, source=source)
+    notes: list[str] = []
+    simulation = Simulation(scenario, threads=threads, source=source, on_note=notes.append)
     model = simulation.model
-    notes = check_time_step(scenario, model, source or scenario.name)
     steps, made, took = 1, 0, 0.0
     try:
         while took < TRIAL and simulation.step < model.steps:

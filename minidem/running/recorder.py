@@ -90,6 +90,7 @@ class Recorder:
         self.resumed = after is not None
         self.notes: list[str] = []  # what was found damaged
         self.totals: list[float] = []  # total energy at each row of the log, J
+        self.initials: list[float] = []  # initial energy at each row, J; a program that changes the state changes it
         self.largest_parts = 0.0  # largest sum of the magnitudes of the energy's parts in any row, J
         self._frames: list[Frame] = []
         self._observables: list[tuple[int, float, dict[str, Any]]] = []
@@ -181,6 +182,7 @@ class Recorder:
             log = logged_lines(directory / "energy.csv", after.rows)
         self._table.writerows(log)
         self.totals = [float(row[-1]) for row in log]
+        self.initials = [float(after.state["initial_energy"])] * len(log)  # a changed run cannot be resumed
         self.largest_parts = max((sum(abs(float(part)) for part in row[2:-1]) for row in log), default=0.0)
         frames = found["particles/bodies"]
         if None not in found.values() and frames == after.frames:
@@ -253,10 +255,12 @@ class Recorder:
         self._buffered += frame.position.nbytes * 4
         self.flush_if_due()
 
-    def record_observables(self, step: int, time_: float, values: dict[str, Any]) -> None:
-        """Add a row to the energy log: energies (J), momentum and angular momentum by name."""
+    def record_observables(self, step: int, time_: float, values: dict[str, Any], initial: float) -> None:
+        """Add a row to the energy log: energies (J), momentum and angular momentum by name. `initial` is the initial energy
+        (J) that drifts at this step refer to."""
         self._observables.append((step, time_, values))
         self.totals.append(values["total"])
+        self.initials.append(initial)
         self.largest_parts = max(self.largest_parts, sum(abs(values[name]) for name in ENERGIES if name != "total"))
         self.flush_if_due()
 

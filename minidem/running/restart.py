@@ -51,9 +51,9 @@ def check_checkpoint(last: Checkpoint, scenario: Scenario, model: Model, values:
     rotational integrator keeps."""
     state, n = last.state, len(model.species)
     sizes = {"n": n, "m": n + -n % LANES, "k": values}
-    templates = {name: tuple(sizes.get(str(size), size) for size in field.shape) for name, field in FIELDS.items()}
+    shapes = {name: tuple(sizes.get(str(size), size) for size in field.shape) for name, field in FIELDS.items()}
     fits = state.keys() == FIELDS.keys()
-    fits = fits and all(state[name].shape == templates[name] and state[name].dtype == FIELDS[name].dtype for name in FIELDS)
+    fits = fits and all(state[name].shape == shapes[name] and state[name].dtype == FIELDS[name].dtype for name in FIELDS)
     counts = (last.frames, scenario.output.frames), (last.rows, scenario.output.energies)
     fits = fits and all(isinstance(count, int) and 0 <= count <= limit for count, limit in counts)
     fits = fits and 0 <= int(state["step"]) <= model.steps and 0 <= last.wall_s < LONGEST

@@ -1,6 +1,7 @@
 """A model advanced in time, step by step."""
 
 import math
+import operator
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -34,9 +35,9 @@ from ..scenario.reading import Scenario
 from .changing import assign
 from .contacts import Contacts, contacts_of, sphere_centres
 from .given import compiled_mark, given
-from .guards import Alarm, alarm_in, bad_motion, bad_observables, limits
+from .guards import Alarm, alarm_in, bad_frame, bad_motion, bad_observables, check_time_step, limits, warn
 from .observables import conserved_sums
-from .recorder import Recorder
+from .recorder import Recorder, check_room
 from .restart import FIELDS, OWN
 from .summary import run_summary
 from .wall_clock import Clock, Pace, sensible_threads
@@ -54,7 +55,7 @@ class Simulation:
 
     The scenario is a ``Scenario`` or the path of a scenario file; guards, overlap check and integrator are those of a run.
     The number of `threads` is chosen to suit the system if it is None; results do not depend on it. `source` names the
-    scenario in messages.
+    scenario in messages, `on_note` gets warnings about the time step.
 
     `positions`, `orientations`, `velocities` and `angular_velocities` are at the present step, in world axes and in the
     order of the scenario. They are read-only arrays: ``sim.positions[0] = ...`` raises ValueError instead of losing the
@@ -74,13 +75,23 @@ class Simulation:
     initial_energy: float  # exact energy of the initial state, J
     initial_speed: float  # speed of the fastest point of any body at the start, m/s
     rank: NDArray[np.int64]  # (n,) the column in `bodies` of each body of the scenario
+    exact: bool  # whether the forces of a restored state came out the same, bit for bit
 
-    def __init__(self, scenario: Scenario | str | PathLike[str], *, threads: int | None = None, source: str = ""):
+    def __init__(
+        self,
+        scenario: Scenario | str | PathLike[str],
+        *,
+        threads: int | None = None,
+        source: str = "",
+        on_note: Callable[[str], None] = warn,
+    ):
         scenario, source, self._text = given(scenario, source)
         model = build_model(scenario, source)
         self._set_up(model, scenario.integrator.rotation, threads, scenario)
         self._begin()
         check_overlaps(scenario, self._world, self._numbers, source or scenario.name)
+        for note in check_time_step(scenario, model, source or scenario.name):
+            on_note(note)
         self.observables()  # compiles what is left
         compiled_mark(scenario).touch()
 
@@ -162,13 +173,16 @@ class Simulation:
         return self.step * self.model.dt
 
     def advance(self, steps: int) -> None:
-        """Make so many steps.
+        """Advance by a number of steps, 0 or more.
 
         Raises PhysicsError at the step where a guard of the scenario finds that the motion can no longer be right: bodies
         that overlap too much, move too far in a step, are behind a wall or have positions that are not numbers. The
         simulation stays at that step and can be looked at. The guards on the energy and on the angle per step need the
         energy log: ``run`` and ``recording`` check them.
         """
+        steps = operator.index(steps)  # 2.5 steps would never be reached
+        if steps < 0:
+            raise ValueError(f"steps: must be 0 or more, got {steps}")
         self._advance_to(self.step + steps)
         if self.alarm is not None and self.scenario is not None:
             raise PhysicsError(bad_motion(self, self.scenario))
@@ -349,7 +363,7 @@ class Simulation:
                     record()
 
         ``record()`` adds a frame and a row of the energy log, once per step; the first is added at the beginning. It raises
-        PhysicsError if the energy or an angle per step exceeds its guard. Such a run cannot be resumed.
+        PhysicsError, without the frame, if the energy or an angle per step exceeds its guard. Such a run cannot be resumed.
         """
         scenario = self.scenario
         if scenario is None:
@@ -357,16 +371,19 @@ class Simulation:
         clock, recorded = Clock(math.inf, math.inf), -1
         clock.ready()
         directory = claimed_directory(Path(out), overwrite)
+        check_room(directory, scenario, self.model, copied=False)
         with Recorder(directory, scenario, self.model, self._text, overwrite, self.threads, resumable=False) as recorder:
 
             def record() -> None:
                 nonlocal recorded
                 if self.step > recorded:
                     recorded, observables = self.step, self.observables()
-                    recorder.record_observables(self.step, self.time, observables)
-                    recorder.record_frame(self.frame())
-                    if reason := bad_observables(self, scenario, observables["total"], recorder.largest_parts):
+                    recorder.record_observables(self.step, self.time, observables, self.initial_energy)
+                    reason = bad_observables(self, scenario, observables["total"], recorder.largest_parts)
+                    frame = self.frame()
+                    if reason := reason or bad_frame(frame):
                         raise PhysicsError(reason)
+                    recorder.record_frame(frame)
 
             record()
             yield record

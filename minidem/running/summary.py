@@ -16,15 +16,16 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 
-def deviation(total: Array | float, initial: float) -> Any:
+def deviation(total: Array | float, initial: Array | float) -> Any:
     """Relative energy deviation |E - E0| / |E0|; NaN where E0 is zero."""
     with np.errstate(all="ignore"):  # the run may have blown up
         return np.abs(np.subtract(total, initial)) / np.abs(initial)
 
 
-def drift_summary(total: Array, initial: float) -> dict[str, float | None]:
-    """Energies (J) and relative deviations over the energy log `total` (rows,); None for what is not finite."""
-    drift = deviation(total, initial) if total.size else np.array([math.nan])
+def drift_summary(total: Array, initials: Array, initial: float) -> dict[str, float | None]:
+    """Energies (J) and relative deviations over the energy log `total` (rows,); None for what is not finite. `initials`
+    (rows,) are the initial energies at the rows, `initial` the present one."""
+    drift = deviation(total, initials) if total.size else np.array([math.nan])
     values = {
         "initial": initial,
         "final": total[-1] if total.size else initial,
@@ -50,6 +51,6 @@ def run_summary(
         "us_per_step": 1e6 * wall / max(simulation.step, 1),
         "compile_s": clock.set_up,
         "integrator": scenario.integrator.rotation,
-        "energy": drift_summary(np.array(recorder.totals), simulation.initial_energy),
+        "energy": drift_summary(np.array(recorder.totals), np.array(recorder.initials), simulation.initial_energy),
         "status": status,
     }

@@ -10,7 +10,7 @@ PATIENCE = 0.1  # s in compiled code before signals and progress get their turn
 
 
 def sensible_threads(blocks: int) -> int:
-    """The number of threads for so many blocks of bodies: one per processor, if each gets at least two blocks."""
+    """The number of threads for a number of `blocks` of bodies: one per processor, if each gets at least two blocks."""
     return max(1, min(processors(), blocks // 2))
 
 
@@ -28,7 +28,7 @@ class Pace:
         self.threads = self._choices[0] if self._choices else None
 
     def took(self, steps: int, seconds: float) -> None:
-        """Note that the present number of threads took so long, and choose the next number."""
+        """Note how long steps took with the present number of threads, and choose the next number."""
         self._since += seconds
         if self.threads is None or steps == 0 or seconds < self.TRIAL:
             return
@@ -80,5 +80,5 @@ class Clock:
         self._chunk = max(1, min(2 * self._chunk, int(PATIENCE * steps / seconds)))
 
     def saved(self, seconds: float) -> None:
-        """Note that a checkpoint was written just now, in so many seconds."""
+        """Note that a checkpoint was written just now, which took `seconds`."""
         self._saved, self._saving = time.perf_counter(), seconds

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..errors import InputError, WriteError
 from ..files.manifest import now
+from ..machine import map_large_arrays
 from ..scenario.reading import Scenario
 from .plan import Cell, changed
 from .records import Record
@@ -65,12 +66,13 @@ def run_cell(job: Job, cell: Cell) -> Record:
 def load_kernels(scenario: Scenario, source: str) -> None:
     """Compile or load the kernels of a scenario, one thread at a time: Dask workers may run several cells at once."""
     from ..running.given import compiled_mark
+    from ..running.guards import without_time_step_guards
     from ..running.simulation import Simulation
 
     kernels = str(compiled_mark(scenario))
     with LOADING:
         if kernels not in LOADED and threading.current_thread() is not threading.main_thread():
-            Simulation(scenario, threads=1, source=source)
+            Simulation(without_time_step_guards(scenario), threads=1, source=source)
             LOADED.add(kernels)
 
 
@@ -82,7 +84,8 @@ def largest_change(vectors: Any) -> float | None:
 
 
 def run_bundle(job: Job, cells: list[Cell]) -> list[Record]:
-    """The records of several cells, run one after the other."""
+    """The records of several cells, run one after the other on a Dask worker."""
+    map_large_arrays()
     return [run_cell(job, cell) for cell in cells]
 
 

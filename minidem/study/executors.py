@@ -18,6 +18,7 @@ from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from ..errors import InputError, WriteError
+from ..machine import map_large_arrays
 from .cells import Job, run_bundle, run_cell
 from .plan import Cell
 from .records import Record
@@ -133,6 +134,7 @@ class Worker:
 
 def work(connection: Connection, job: Job, parent: int) -> None:
     """Main function of a worker: receives bundles and sends events, until its parent is gone."""
+    map_large_arrays()
     sys.excepthook = lambda *_: None  # HDF5 prints many errors when it closes on a full disk
     sys.unraisablehook = lambda _: None
     signal.signal(signal.SIGINT, signal.SIG_IGN)

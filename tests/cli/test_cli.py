@@ -486,7 +486,7 @@ def test_check_reports_and_writes_nothing(minidem_command, directory):
 def test_check_for_people(minidem_command):
     outcome = minidem_command("check", "box.toml")
     assert outcome.code == 0 and outcome.stderr == ""
-    for word in ("5 bodies, 15 spheres", "memory", "suggested dt", "Rayleigh", "Hertz", "steps", "100", "rod"):
+    for word in ("5 bodies, 15 spheres", "memory", "suggested dt", "Rayleigh", "contact times", "steps", "100", "rod"):
         assert word in outcome.stdout, word
 
 

@@ -415,7 +415,7 @@ LOGS = ("trajectory.h5", "energy.csv")
 def go_on(rng, run):
     """By some steps, or to the end; what is printed of it."""
     from minidem import resume
-    from minidem.cli.runs import planned_steps, run_table
+    from minidem.cli.runs import run_table
 
     pieces, made, notes = rng.choice((0, 1, 1, 3, 1000)), [], []
     result = resume(
@@ -428,7 +428,7 @@ def go_on(rng, run):
     with result.trajectory as read:
         assert len(read.observables["total"]) >= 0 and len(read) >= 0
     assert all(str(run) in note for note in notes), notes
-    run_table(result.summary, planned_steps(result.summary))
+    run_table(result.summary, result.steps_planned)
     json.dumps(result.summary, allow_nan=False)
 
 

@@ -286,7 +286,18 @@ def test_damaged_checkpoint(stopped, tmp_path):
 def test_damaged_checkpoints(stopped):
     for name in ("checkpoint.h5", "checkpoint.previous.h5"):
         os.truncate(stopped / name, 1000)
-    with pytest.raises(InputError, match="no checkpoint is whole; start again with"):
+    with pytest.raises(InputError, match="no checkpoint is whole; start again with") as caught:
+        resume(stopped)
+    for name in ("checkpoint.h5", "checkpoint.previous.h5"):
+        assert f"{stopped / name}: not a whole checkpoint\n" in f"{caught.value}\n"
+
+
+def test_checkpoints_of_another_version(stopped):
+    """The message says that they are of another version, not only that none can be used."""
+    for name in ("checkpoint.h5", "checkpoint.previous.h5"):
+        content = (stopped / name).read_bytes()
+        (stopped / name).write_bytes(content.replace(b"minidem checkpoint 2\n", b"minidem checkpoint 1\n", 1))
+    with pytest.raises(InputError, match=r"checkpoint.h5: not a whole checkpoint for this version of minidem"):
         resume(stopped)
 
 

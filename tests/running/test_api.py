@@ -15,6 +15,7 @@ import minidem
 from minidem import quaternions
 from minidem.engine.rotation.registry import SCHEMES
 from minidem.running import simulation as module
+from minidem.running.conduct import initial_state
 
 SINGLE = [name for name, scheme in SCHEMES.items() if scheme.torque_evaluations == 1]
 STATE = ("positions", "orientations", "velocities", "angular_velocities")
@@ -74,6 +75,28 @@ def test_the_same_as_a_run():
             assert np.array_equal(getattr(frame, name), getattr(sim, values)), (k, name)
         row = result.energy["step"].tolist().index(frame.step)
         assert {name: result.energy[name][row] for name in sim.energies} == sim.energies
+
+
+@pytest.mark.parametrize(("steps", "error"), [(-3, ValueError), (2.5, TypeError), ("2", TypeError)])
+def test_numbers_of_steps_that_are_refused(falling, steps, error):
+    sim = minidem.Simulation(falling)
+    with pytest.raises(error):
+        sim.advance(steps)
+    sim.advance(np.int64(2))
+    sim.advance(0)
+    assert sim.step == 2
+
+
+def test_time_step_that_does_not_resolve_contacts_is_refused(falling):
+    """As by a run; guard.contact = false allows it. The initial state can be seen all the same."""
+    falling.write_text(FALLING.replace("dt = 1e-4", "dt = 1e-2"))
+    scenario = minidem.load(falling)
+    for refuse in (minidem.Simulation, minidem.run):
+        with pytest.raises(minidem.ScenarioError, match=r"time.dt: 0.01 s is \S+ times the shortest contact"):
+            refuse(scenario)
+    with pytest.warns(UserWarning, match="Rayleigh times"):
+        assert minidem.Simulation(scenario.with_changes({"guard.contact": False})).step == 0
+    assert len(initial_state(scenario)) == 1
 
 
 def test_overlap_at_the_start_is_refused(falling):
@@ -329,6 +352,22 @@ def test_callback_that_changes_the_state(tmp_path):
         minidem.resume(tmp_path / "run")
 
 
+def test_drifts_of_a_run_with_a_changed_state():
+    """Each row is compared with the initial energy at that row: the energy taken out at step 80 is no drift."""
+
+    def slower(sim):
+        if sim.step == 80:
+            sim.velocities = 0.1 * sim.velocities
+
+    whole = minidem.run(scene("rods"))
+    changed = minidem.run(scene("rods"), every=40, call=slower)
+    drifts = changed.summary["energy"]
+    assert changed.energy["total"][-1] < 0.5 * changed.energy["total"][0]
+    before = np.abs(whole.energy["total"][:17] / whole.summary["energy"]["initial"] - 1)
+    assert drifts["drift_max"] >= before.max() and drifts["drift_max"] < 1e-2
+    assert drifts["drift_last"] == pytest.approx(abs(drifts["final"] / drifts["initial"] - 1))
+
+
 @pytest.mark.parametrize("options", [{"every": 5}, {"call": print}, {"every": -1, "call": print}])
 def test_half_a_callback_is_refused(options):
     with pytest.raises(ValueError, match="every"):
@@ -371,9 +410,22 @@ def test_recording_that_fails(tmp_path):
         sim.advance(50)
         record()
     assert json.loads((tmp_path / "mine/manifest.json").read_text())["status"] == "failed"
-    assert minidem.Trajectory(tmp_path / "mine").step.tolist() == [0, 50]
+    with minidem.Trajectory(tmp_path / "mine") as trajectory:  # as of a run: the row that shows the fault, no frame of it
+        assert trajectory.step.tolist() == [0] and trajectory.observables["step"].tolist() == [0, 50]
     with pytest.raises(minidem.InputError, match="run that program again"):
         minidem.resume(tmp_path / "mine")
+
+
+def test_recording_beyond_the_disk(tmp_path):
+    """10^7 frames of 2000 balls are 2 TB."""
+    scenario = scene("spheres", count=2000, steps=10**7).with_changes({"output.frames": 10**7})
+    sim = minidem.Simulation(scenario)
+    with (
+        pytest.raises(minidem.InputError, match=r"output.frames: .* are free; record fewer"),
+        sim.recording(tmp_path / "mine"),
+    ):
+        pass
+    assert not (tmp_path / "mine").exists()
 
 
 def test_trajectory_is_a_sequence_of_frames():
@@ -392,6 +444,7 @@ def test_trajectory_is_a_sequence_of_frames():
 
 
 def test_public_names():
+    assert {"laws", "schemes"} <= set(minidem.__all__)
     for name in minidem.__all__:
         assert getattr(minidem, name).__doc__, name
     assert set(minidem.__all__) <= set(dir(minidem)) and "__version__" in dir(minidem)

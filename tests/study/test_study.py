@@ -4,6 +4,8 @@ import csv
 import json
 import math
 import multiprocessing
+import subprocess
+import sys
 import time
 import types
 from concurrent.futures import ThreadPoolExecutor
@@ -343,6 +345,39 @@ def test_estimate(study):
     assert report["cpu_s"] == pytest.approx(sum(times)) and report["workers"] == 2
     assert report["estimated_s"] == pytest.approx(max(sum(times) / 2, max(times)))
     assert times[0] == times[1] == times[2]  # of one kind: timed once
+
+
+def test_estimate_of_a_time_step_that_a_run_refuses(study_of):
+    """The other cells of such a study can run, so it has an estimate; that cell fails."""
+    study = study_of("axes.dt = [1e-5, 1e-3]")
+    assert [row["cell"] for row in estimate(study, study.cells, 1)["cells"]] == [0, 1]
+    assert "times the shortest contact" in run_cell(job_of(study), study.cells[1])["reason"]
+
+
+MAPPED = """
+import ctypes, multiprocessing, os
+from minidem.study.cells import run_bundle
+from minidem.study.executors import work
+
+names = ("arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "uordblks", "fordblks", "keepcost")
+Info = type("Info", (ctypes.Structure,), {"_fields_": [(name, ctypes.c_int) for name in names]})
+libc = ctypes.CDLL(None)
+libc.malloc.restype, libc.malloc.argtypes, libc.free.argtypes = ctypes.c_void_p, [ctypes.c_size_t], [ctypes.c_void_p]
+libc.mallinfo.restype = Info
+ours, theirs = multiprocessing.Pipe()
+ours.close()
+CALL
+libc.free(libc.malloc(2**24))  # by default, glibc then maps only larger arrays
+before = libc.mallinfo().hblks
+libc.malloc(2**22)
+print(libc.mallinfo().hblks - before)
+"""
+
+
+@pytest.mark.parametrize("call", ["run_bundle(None, [])", "work(theirs, None, os.getppid())"])
+def test_workers_map_large_arrays(call):
+    done = subprocess.run([sys.executable, "-c", MAPPED.replace("CALL", call)], capture_output=True, text=True)
+    assert done.stdout == "1\n", done.stderr
 
 
 # --- records ------------------------------------------------------------------------------------------------
