@@ -220,7 +220,7 @@ def test_half_written_row_does_not_count(run, copy, short):
 
 
 class LongRun:
-    """`minidem run` in a process of its own, of a frame every 1000 steps that goes on until it is killed."""
+    """`minidem run` in a process of its own, with a frame every 1000 steps; it runs until it is killed."""
 
     def __init__(self, directory, seed):
         (directory / "rods.toml").write_text(RODS)

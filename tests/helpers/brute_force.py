@@ -87,7 +87,7 @@ def contacts(bodies, templates, walls, modulus):
     """Of all that overlaps: spheres (p,), what they touch (p,), wall w being s + w; overlaps, stiffness 4/3 E* sqrt(R*), and
     unit vectors (p, 3) along which the spheres are pushed."""
     centre, radius, owner, _ = all_spheres(bodies, templates)
-    material = templates.material[bodies.shape[owner]]
+    material = templates.material[bodies.species[owner]]
     i, j, gap = sphere_gaps(centre, radius, owner)
     i, j, overlap = i[gap < 0], j[gap < 0], -gap[gap < 0]
     root = np.sqrt(radius[i] * radius[j] / (radius[i] + radius[j]))
@@ -244,5 +244,5 @@ def assert_lists_are_those_of_all_spheres(world, skin):
         assert (block_of[listed] == block).all()
     first, second = (np.concatenate([block[k] for block in blocks]) for k in (1, 2))
     assert np.array_equal([first, second], expected)  # ascending by sphere, then by candidate, walls last
-    assert np.array_equal(world.spheres.material, templates.material[bodies.shape[owner]])
+    assert np.array_equal(world.spheres.material, templates.material[bodies.species[owner]])
     return i.size, s.size

@@ -1,1 +1,1 @@
-"""Surfaces that bodies bounce off, one kind a file: the gap to a place, and the normal there."""
+"""Surfaces that bodies bounce off, one file per kind: the gap to a place, and the normal there."""
