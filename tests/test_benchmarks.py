@@ -270,5 +270,5 @@ def test_bits_of_one_checkout_are_equal(capsys):
 def test_other_codes_are_given_hertz_contacts_only(monkeypatch):
     monkeypatch.setitem(LAWS, "soft", LAWS["hertz"])
     scenario = minidem.load(TWO_BALLS).with_changes({"contact.law": "soft"})
-    with pytest.raises(ValueError, match='two.toml: other codes are given Hertz contacts only, got "soft"'):
+    with pytest.raises(ValueError, match='other codes are given Hertz contacts only, got "soft"'):
         export.exported(scenario, "two.toml")

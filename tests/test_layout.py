@@ -124,7 +124,6 @@ def test_imports_are_found(tmp_path):
         "def f():\n    with g():\n        import h5py\n    from ..minidem.shapes.clump import x\n"
         "    call([python, '-m', 'minidem.cli', 'view'])\n"
         "    call([python, '-c', 'from minidem.views.plots import y; y()'])\n"
-        "    version('minidem')\n"
     )
     modules = {"minidem.errors", "minidem.engine.step", "minidem.running.simulation"}
     names = {"typing", "json.decoder", "minidem.errors", "minidem.engine.step", "h5py", "minidem.shapes.clump"}

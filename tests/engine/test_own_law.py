@@ -94,7 +94,7 @@ wall = [{point = [0, 0, 0], normal = [0, 0, 1], material = "steel"}]
 body = [
     {clump = "ball", position = [0, 0, 0.0101], velocity = [0, 0, -50.0]},
     {clump = "ball", position = [0.0201, 0, 0.0101], velocity = [-50.0, 0, -250.0]},
-    {clump = "shot", position = [0.0, 0.0301, 0.0201], velocity = [0, -50.0, 0]},
+    {clump = "shot", position = [0.0, 0.0284, 0.0201], velocity = [0, -50.0, 0]},
 ]
 guard = {contact = false, overlap = false}
 """

@@ -34,7 +34,7 @@ class LoadedLaw(NamedTuple):
                 if not math.isfinite(found[i, j]):
                     raise InputError(f"the constant of {a} and {b} must be finite, got {found[i, j]}")
                 if not math.isclose(found[i, j], found[j, i], rel_tol=ROUND_OFF):
-                    both = f"{found[i, j]} and {found[j, i]}"
+                    both = f"{found[i, j]:g} and {found[j, i]:g}"
                     raise InputError(f"the constants of {a} and {b} and of {b} and {a} must be equal, got {both}")
         return found
 
