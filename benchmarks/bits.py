@@ -5,16 +5,15 @@ that holds the package `minidem`; both run in this Python.
 """
 
 import argparse
-import os
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-CALL = "import sys; sys.path.insert(0, sys.argv.pop(1)); from minidem.cli import main; main()"
+from . import checkouts
+from .protocol import ROOT
+
 STEPS_200 = ("time.end=3.8288e-3", "output.frames=5", "output.energies=50")  # of the packed scenes
 
 
@@ -46,11 +45,7 @@ def run(case: Case, checkout: Path, out: Path) -> None:
     """Run a case with the package of a checkout."""
     options = [word for change in case.changes for word in ("--set", change)]
     arguments = ["run", str(ROOT / f"scenarios/{case.scenario}.toml"), "--out", str(out), "--threads", str(case.threads)]
-    command = [sys.executable, "-c", CALL, str(checkout), *arguments, "--quiet", *options]
-    clean = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    done = subprocess.run(command, cwd=out.parent, env=clean, capture_output=True, text=True)
-    if done.returncode:
-        raise SystemExit(f"{checkout}: {case.name}: {done.stderr.strip()}")
+    checkouts.run(checkout, [*arguments, "--quiet", *options], out.parent)
 
 
 def differences(old: Path, new: Path) -> list[str]:
@@ -78,8 +73,11 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("new", type=Path)
     parser.add_argument("--only", default="", metavar="WORD", help="only the cases whose names contain it")
     chosen = parser.parse_args(words)
-    different = 0
-    for case in (case for case in cases() if chosen.only in case.name):
+    different, wanted = 0, [case for case in cases() if chosen.only in case.name]
+    if not wanted:
+        print(f'no case has "{chosen.only}" in its name', file=sys.stderr)
+        return 1
+    for case in wanted:
         with tempfile.TemporaryDirectory() as folder:
             old, new = Path(folder) / "old", Path(folder) / "new"
             run(case, chosen.old.resolve(), old)

@@ -19,8 +19,24 @@ from .timing import spread
 
 HEAD = ["scene", "threads", "old us per step", "new us per step", "new / old", "quartiles", "CPU new / old", "quartiles"]
 COLD_HEAD = ["cold start", "old s", "new s", "new / old", "quartiles", "CPU new / old", "quartiles"]
-CALL = "import sys; sys.path.insert(0, sys.argv.pop(1)); from minidem.cli import main; main()"
+_CALL = "import sys; sys.path.insert(0, sys.argv.pop(1)); from minidem.cli import main; main()"
 Pairs = list[tuple[float, float]]  # old and new
+
+
+def check_checkout(checkout: Path) -> None:
+    """Stop unless the directory holds the package: an installed one would run in its place."""
+    if not (checkout / "minidem" / "__init__.py").is_file():
+        raise SystemExit(f"{checkout}: no checkout of minidem: it has no minidem/__init__.py")
+
+
+def run(checkout: Path, arguments: Sequence[str], folder: Path, **environment: str) -> None:
+    """Run the command line of a checkout in a folder; stop with its message if it fails."""
+    check_checkout(checkout)
+    clean = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    command = [sys.executable, "-c", _CALL, str(checkout), *arguments]
+    done = subprocess.run(command, cwd=folder, env=clean | environment, capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(f"{checkout}: {' '.join(arguments)}: {done.stderr.strip()}")
 
 
 def ratios(pairs: Pairs) -> list[str]:
@@ -37,6 +53,7 @@ def lines(
     scenes: Sequence[Scene], threads: Sequence[int], old: Path, repeats: int, seconds: float, say: Callable[[str], None]
 ) -> Iterator[list[str]]:
     """One line for each scene and number of threads."""
+    check_checkout(old)
     for scene in scenes:
         for count in threads:
             command = [sys.executable, "-m", "benchmarks.worker", scene.name, str(count)]
@@ -70,11 +87,9 @@ def cold_start(scene: Scene, old: Path, repeats: int) -> list[str]:
         for side in (0, 1) if repeat % 2 == 0 else (1, 0):
             with tempfile.TemporaryDirectory() as folder:
                 options = ["--set", "time.end=1e-12", "--out", f"{folder}/run", "--threads", "1", "--quiet"]
-                command = [sys.executable, "-c", CALL, str((old, ROOT)[side]), "run", str(scene.path), *options]
-                clean = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
                 before = resource.getrusage(resource.RUSAGE_CHILDREN)
                 began = os.times().elapsed
-                subprocess.run(command, cwd=folder, env=clean | {"MINIDEM_CACHE_DIR": f"{folder}/cache"}, check=True)
+                run((old, ROOT)[side], ["run", str(scene.path), *options], Path(folder), MINIDEM_CACHE_DIR=f"{folder}/cache")
                 after = resource.getrusage(resource.RUSAGE_CHILDREN)
                 took[side] = (os.times().elapsed - began, after.ru_utime - before.ru_utime)
         wall.append((took[0][0], took[1][0]))

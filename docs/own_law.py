@@ -6,12 +6,15 @@ A head-on collision lasts half a period of the spring: pi sqrt(m*/k), at any spe
 """
 
 import math
+import tempfile
+from pathlib import Path
 
 import minidem
 import minidem.laws
 
 
-# A function of scalars, which numba compiles. The overlap is reach - distance.
+# A function of scalars, which numba compiles; what it calls needs the decorator minidem.laws.compiled. The overlap is
+# reach - distance.
 def contact(distance, reach, radii, constant):
     """Force over distance (N/m) and energy (J)."""
     overlap = reach - distance
@@ -42,10 +45,17 @@ body = [
 output = {energies = 4001}
 """
 
-if __name__ == "__main__":
-    from minidem.scenario.reading import parse
 
-    result = minidem.run(parse(SCENE))
+def collision():
+    """The run of SCENE."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "collision.toml"
+        file.write_text(SCENE)
+        return minidem.run(file)
+
+
+if __name__ == "__main__":
+    result = collision()
     touching = result.energy["elastic"] > 0
     duration = touching.sum() * result.summary["dt"]
     mass = result.trajectory.mass[0]

@@ -12,12 +12,13 @@ import numpy as np
 import pytest
 
 import minidem
-from benchmarks import integrators, report, split, worker
+from benchmarks import bits, checkouts, integrators, report, split, worker
 from benchmarks.__main__ import main
 from benchmarks.peers import export
 from benchmarks.protocol import ROOT, Worker, WorkerError
 from benchmarks.scenes import Scene, changes, scene_of
 from benchmarks.timing import spread
+from minidem.engine.contact.registry import LAWS
 from minidem.engine.rotation.registry import SCHEMES
 from minidem.scenario.reading import parse
 
@@ -240,3 +241,34 @@ def test_every_integrator_is_timed_against_spiral():
     assert costs == sorted(costs) and min(costs) > 0
     assert {name: ratio for name, _, ratio in found}["spiral"] == "1"
     assert len(messages) == 1
+
+
+def test_directories_without_the_package_are_refused(tmp_path, capsys):
+    """The installed package would run in its place, and be compared with itself."""
+    two_balls = scene_of(TWO_BALLS)
+    for attempt in (
+        lambda: bits.main([str(tmp_path), str(ROOT), "--only", "book"]),
+        lambda: bits.main([str(ROOT), str(tmp_path), "--only", "book"]),
+        lambda: checkouts.cold_start(two_balls, tmp_path, 1),
+        lambda: list(checkouts.lines([two_balls], [1], tmp_path, 1, 0.001, print)),
+    ):
+        with pytest.raises(SystemExit, match="no checkout of minidem"):
+            attempt()
+    assert "equal" not in capsys.readouterr().out
+
+
+def test_bits_of_no_case_are_not_equal(capsys):
+    assert bits.main([str(ROOT), str(ROOT), "--only", "no such case"]) == 1
+    assert 'no case has "no such case" in its name' in capsys.readouterr().err
+
+
+def test_bits_of_one_checkout_are_equal(capsys):
+    assert bits.main([str(ROOT), str(ROOT), "--only", "rods, spiral-sync"]) == 0
+    assert re.fullmatch(r"rods, spiral-sync +equal\n", capsys.readouterr().out)
+
+
+def test_other_codes_are_given_hertz_contacts_only(monkeypatch):
+    monkeypatch.setitem(LAWS, "soft", LAWS["hertz"])
+    scenario = minidem.load(TWO_BALLS).with_changes({"contact.law": "soft"})
+    with pytest.raises(ValueError, match='other codes are given Hertz contacts only, got "soft"'):
+        export.exported(scenario, "two.toml")

@@ -76,7 +76,9 @@ def test_law_of_the_contribution_guide():
     stated = row("Law(", Law=Law)
     parts = example("contact", "Linear spring")
     law = compiled(Law("guide", "", "", stated.edge_power, stated.keys, parts))
-    assert law.constants([{"stiffness": 2e5}, {"stiffness": 3e5}]) == pytest.approx(np.array([[1e5, 1.2e5], [1.2e5, 1.5e5]]))
+    assert law.constants({"a": {"stiffness": 2e5}, "b": {"stiffness": 3e5}}) == pytest.approx(
+        np.array([[1e5, 1.2e5], [1.2e5, 1.5e5]])
+    )
     force, energy = parts["contact"].py_func(1.99, 2.0, 1.0, 1e5)
     assert (force * 1.99, energy) == pytest.approx((1e3, 5.0), rel=1e-12)
     assert law.contact_time(1e5, 0.1, 1.0, 3.0) == pytest.approx(math.pi * 1e-3, rel=1e-12)

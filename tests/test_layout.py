@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -41,7 +42,7 @@ def imported(name: str, file: Path, modules: set[str]) -> set[str]:
         elif isinstance(node, ast.ImportFrom):
             above = package.split(".")[: len(package.split(".")) + 1 - node.level] if node.level else []
             origin = ".".join([*above, *([node.module] if node.module else [])])
-            for alias in node.names:  # `from .core import step` names a module, `from .step import advance` does not
+            for alias in node.names:  # `from .engine import step` names a module, `from .step import advance` does not
                 found.add(f"{origin}.{alias.name}" if f"{origin}.{alias.name}" in modules else origin)
     return found
 
@@ -92,8 +93,17 @@ def is_in(name: str, *rooms: str) -> bool:
 
 def own_command_lines(file: Path) -> set[str]:
     """Modules of the package that the source starts in another process: `python -m minidem.x`, or code in a string."""
-    texts = [node.value for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.Constant)]
+    nodes = list(ast.walk(ast.parse(file.read_text())))
+    texts = [node.value for node in nodes if isinstance(node, ast.Constant)]
     started = {text for text in texts if isinstance(text, str) and text in FILES}
+    words = [
+        getattr(node, "elts", getattr(node, "args", None))
+        for node in nodes
+        if isinstance(node, ast.List | ast.Tuple | ast.Call)
+    ]
+    for first, second in (pair for word in words for pair in pairwise(word)):
+        if (getattr(first, "value", ""), getattr(second, "value", "")) == ("-m", "minidem"):
+            started.add("minidem.__main__")
     for text in texts:
         if isinstance(text, str):
             started |= {name for name in re.findall(r"\bfrom (minidem[\w.]*) import\b", text) if name in FILES}
@@ -119,6 +129,9 @@ def test_imports_are_found(tmp_path):
     names = {"typing", "json.decoder", "minidem.errors", "minidem.engine.step", "h5py", "minidem.shapes.clump"}
     assert imported("minidem.module", source, modules) == names
     assert own_command_lines(source) == {"minidem.cli", "minidem.views.plots"}
+    for start in ("call([python, '-m', 'minidem', 'view'])", "call((python, '-m', 'minidem'))", "call('-m', 'minidem')"):
+        source.write_text(start)
+        assert "minidem.__main__" in own_command_lines(source)
     assert {"minidem.running.simulation", "minidem.engine.step", "minidem.engine.rotation.spiral"} <= set(FILES)
     assert "minidem.engine.quaternion" in IMPORTS["minidem.engine.rotation.spiral"]
 
@@ -155,9 +168,24 @@ def test_the_engine_sees_arrays_only(name):
 def test_one_room_touches_the_internals_of_numba(name):
     foreign = {other for other in IMPORTS[name] if other.partition(".")[0] in ("numba", "llvmlite")}
     assert foreign <= {"numba"}
-    names = {alias.name for node in ast.walk(ast.parse(FILES[name].read_text())) if isinstance(node, ast.ImportFrom)
-             and node.module == "numba" for alias in node.names}  # fmt: skip
-    assert names <= {"njit"}
+    assert numba_names(FILES[name].read_text()) <= {"njit"}
+
+
+def numba_names(source: str) -> set[str]:
+    """Names that a source takes from numba: `from numba import name`, or `numba.name`."""
+    nodes = list(ast.walk(ast.parse(source)))
+    imports = [(node, alias) for node in nodes if isinstance(node, ast.Import | ast.ImportFrom) for alias in node.names]
+    own = {alias.asname or "numba" for node, alias in imports if isinstance(node, ast.Import) and alias.name == "numba"}
+    names = {alias.name for node, alias in imports if isinstance(node, ast.ImportFrom) and node.module == "numba"}
+    attributes = [node for node in nodes if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)]
+    return names | {node.attr for node in attributes if node.value.id in own}
+
+
+def test_names_of_numba_are_found():
+    source = (
+        "import numba\nimport numba as nb\nfrom numba import njit, cfunc\nnumba.core.types\n@nb.vectorize\ndef f(): self.x"
+    )
+    assert numba_names(source) == {"njit", "cfunc", "core", "vectorize"}
 
 
 @pytest.mark.parametrize("name", [name for name in FILES if is_in(name, "files", "views")])

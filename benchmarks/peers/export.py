@@ -14,6 +14,8 @@ Array = NDArray[np.float64]
 
 def exported(scenario: Scenario, source: str = "") -> dict[str, Array]:
     """The initial state and parameters of a scene, in SI units and world axes; the spheres of a body are consecutive."""
+    if scenario.contact.law != "hertz":
+        raise ValueError(f'{source}: other codes are given Hertz contacts only, got "{scenario.contact.law}"')
     model = build_model(scenario, source)
     materials = list(scenario.material)
     used = {clump.material for clump in model.clumps}

@@ -66,7 +66,7 @@ class Bodies(NamedTuple):
     spin: Annotated[np.ndarray, Field(("k", "m"), "1", kept=True)]
     # of the contacts, at step n. Kept only to be compared with the forces of the restarted run
     force: Annotated[np.ndarray, Field((3, "n"), "kg m s-2", "world", kept=True)]
-    # of the contacts, at step n; zeros if no body has a arm. Kept as the forces are
+    # of the contacts, at step n; zeros if no body has an arm. Kept as the forces are
     torque: Annotated[np.ndarray, Field((3, "m"), "kg m+2 s-2", "principal axes", kept=True)]
     mass: Annotated[np.ndarray, Field(("n",), "kg")]
     # principal moments, and what inertia_rows makes of them
@@ -95,7 +95,7 @@ class Walls(NamedTuple):
 
     point: np.ndarray  # (3, w) world, m
     normal: np.ndarray  # (3, w) unit, world
-    material: np.ndarray  # (w,) int64
+    material: np.ndarray  # (w,) int64, row of World.constants
 
 
 class Spheres(NamedTuple):

@@ -1,10 +1,13 @@
 """The world that the kernels work on, made of bodies, clumps and walls."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from .contact.batch import PAIR_ROWS, ROWS
 from .search.grid import body_pairs
 from .state import BLOCK, CONTACTS, Grid, Limits, Lists, Spheres, Team, Templates, World, aligned
+from .surfaces.plane import gaps
 
 LEVELS = 24  # size classes of bodies, each twice as large as the one before; the last has no upper bound
 SPARE = 1.2  # room for candidates, times their present number
@@ -122,6 +125,31 @@ def candidate_pairs(world):
         i, j = (values[start : start + count].astype(np.int64) for values in (lists.subject, lists.candidate))
         once = (j >= spheres.owner.size) | (i < j)  # a pair across blocks is on the lists of both
         yield i[once], j[once]
+
+
+class Pairs(NamedTuple):
+    """p candidate pairs and how far apart they are. They touch where the distance is below the reach."""
+
+    first: np.ndarray  # (p,) sphere
+    second: np.ndarray  # (p,) sphere; `first` again at a wall
+    wall: np.ndarray  # (p,) wall, or -1
+    distance: np.ndarray  # (p,) of the centres, or of the first centre from the wall (negative behind it), m
+    reach: np.ndarray  # (p,) sum of the radii, or the radius at a wall, m
+    normal: np.ndarray  # (p, 3) unit vector from the second sphere or the wall towards the first, world
+
+
+def measured_pairs(world, centre):
+    """`candidate_pairs` as Pairs, for spheres with these centres (s, 3), m."""
+    radius, count = world.spheres.place[3::4], world.spheres.owner.size
+    for i, candidate in candidate_pairs(world):
+        at_wall = candidate >= count
+        j, wall = np.where(at_wall, i, candidate), np.where(at_wall, candidate - count, -1)
+        normal, reach = centre[i] - centre[j], radius[i] + radius[j]
+        distance = np.linalg.norm(normal, axis=1)
+        normal /= np.maximum(distance, 1e-300)[:, None]  # two centres at one place have no direction
+        distance[at_wall], normal[at_wall] = gaps(world.walls, wall[at_wall], centre[i[at_wall]])
+        reach[at_wall] = radius[i[at_wall]]
+        yield Pairs(i, j, wall, distance, reach, normal)
 
 
 def near_pairs(position, bounding, skin):

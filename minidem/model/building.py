@@ -23,7 +23,7 @@ from .times import step_count, time_step
 from .walls import walls_of
 
 Array = NDArray[np.float64]
-CHUNK = 4096  # bodies whose poses are computed together, which bounds the memory for intermediate results
+CHUNK = 4096  # bodies that are computed together: intermediate results take little memory and stay in the cache
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,6 @@ class Model:
         n = len(self.species)
         axes = np.array([clump.principal_axes for clump in self.clumps])
         moments = inertia_rows(rows(np.array([clump.principal_inertia for clump in self.clumps])))
-        arm = [float(np.linalg.norm(clump.body_spheres[:, :3], axis=1).max()) for clump in self.clumps]
         orientation = padded(np.empty((4, n)), [1.0, 0.0, 0.0, 0.0])
         spin = padded(np.empty((3, n)), np.zeros(3))
         inertia = padded(np.empty((9, n)), [1.0] * 6 + [0.0] * 3)
@@ -84,7 +83,7 @@ class Model:
             mass=self.mass,
             inertia=inertia,
             bounding_radius=np.array([clump.bounding_radius for clump in self.clumps])[self.species],
-            arm=np.array(arm)[self.species],
+            arm=np.array([clump.arm for clump in self.clumps])[self.species],
             species=self.species.copy(),
         )
 
@@ -124,6 +123,10 @@ def model_at_rest(scenario: Scenario, source: str = "") -> Model:
     # A material that nothing is made of may lack the keys of the law.
     numbers = {name: m.numbers for name, m in scenario.material.items() if all(key in m.numbers for key in keys)}
     materials = list(numbers)
+    try:
+        constants = law.constants(numbers)
+    except InputError as error:
+        raise ScenarioError([f"{source}: contact.law: {error}"]) from None
     counts = body_counts(scenario, clumps, source)
     check_memory(scenario, clumps, counts, source)
     species = np.repeat(np.array([names.index(name) for name in groups(scenario)], dtype=np.int64), counts)
@@ -141,7 +144,7 @@ def model_at_rest(scenario: Scenario, source: str = "") -> Model:
         ),
         walls=walls_of(scenario, materials),
         law=law,
-        constants=law.constants(list(numbers.values())),
+        constants=constants,
         gravity=scenario.domain.gravity,
         dt=dt,
         steps=step_count(scenario, dt, source),

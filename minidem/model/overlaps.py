@@ -4,8 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..engine.state import World
-from ..engine.surfaces.plane import height
-from ..engine.world import candidate_pairs
+from ..engine.world import measured_pairs
 from ..errors import ScenarioError
 from ..scenario.reading import Scenario
 from .walls import box_walls, wall_name
@@ -33,30 +32,22 @@ def overlaps(world: World, body: NDArray[np.int64], exact: int, boxed: int, pres
     bodies may overlap by `pressed` smaller radii; where that is above zero, one line reports all that overlap by more.
     """
     place = world.spheres.place.reshape(-1, 4)
-    owner, centre, radius = body[world.spheres.owner], place[:, :3], place[:, 3]
-    walls = world.walls
+    owner, radius = body[world.spheres.owner], place[:, 3]
     deepest: dict[tuple[int, str], float] = {}
     beyond: list[float] = []  # overlaps of packed bodies, in smaller radii
 
     def named(b: int) -> str:
         return f"body[{b}]" if b < exact else f"placed body {b - exact}"
 
-    for i, other in candidate_pairs(world):
-        at_wall = other >= owner.size
-        j, w = np.where(at_wall, i, other), np.where(at_wall, other - owner.size, 0)
-        distance = np.linalg.norm(centre[i] - centre[j], axis=1)
-        reach, smaller = radius[i] + radius[j], np.minimum(radius[i], radius[j])
-        if at_wall.any():
-            above = height(walls.point[:, w], walls.normal[:, w], centre[i].T)
-            distance, reach = np.where(at_wall, above, distance), np.where(at_wall, radius[i], reach)
-        depth = reach - distance
+    for i, j, wall, distance, reach, _ in measured_pairs(world, place[:, :3]):
+        depth, smaller = reach - distance, np.minimum(radius[i], radius[j])
         first, second = np.minimum(owner[i], owner[j]), np.maximum(owner[i], owner[j])
         packed = (pressed > 0) & (second >= exact)
         beyond += list((depth / smaller)[packed & ~(depth <= pressed * smaller)])  # also NaN
         for p in np.flatnonzero(~packed & (depth > TOUCHING * reach)):
             what = f"overlaps {named(second[p])}"
-            if at_wall[p]:
-                what = f"reaches beyond {wall_name(int(w[p]), boxed)}"
+            if wall[p] >= 0:
+                what = f"reaches beyond {wall_name(int(wall[p]), boxed)}"
             key = (int(first[p]), what)
             deepest[key] = max(deepest.get(key, 0.0), depth[p])
 

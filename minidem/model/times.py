@@ -61,12 +61,13 @@ def fastest(model: "Model") -> float:
 def contact_time(model: "Model", speed: float) -> float:
     """Duration of the shortest contact of bodies at a speed (m/s), s.
 
-    The contact is a head-on collision of two bodies of one clump, on their largest spheres, with the stiffest materials.
+    The contact is a head-on collision of two bodies of one clump, on their largest spheres, with the pair of materials for
+    which it is shortest.
     """
-    stiffest = float(model.constants.max())
     return min(
-        model.law.contact_time(stiffest, clump.mass / 2, float(clump.spheres[:, 3].max()) / 2, 2 * speed)
+        model.law.contact_time(constant, clump.mass / 2, float(clump.spheres[:, 3].max()) / 2, 2 * speed)
         for clump in model.clumps
+        for constant in np.unique(model.constants).tolist()
     )
 
 

@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import quaternions
+from ..engine.contact.finding import NEXT_TO_NOTHING
 from ..engine.contact.loading import LoadedLaw
 from ..engine.state import World
-from ..engine.surfaces.plane import height
-from ..engine.world import candidate_pairs
+from ..engine.world import Pairs, measured_pairs
 
 Array = NDArray[np.float64]
 Numbers = NDArray[np.int64]
@@ -46,7 +46,8 @@ def sphere_centres(world: World, spheres: Numbers) -> Array:
 def contacts_of(world: World, law: LoadedLaw, body: Numbers, number: Numbers) -> Contacts:
     """The contacts in a world whose lists are up to date. `body` (n,) and `number` (s,) are the numbers in the scenario of
     the engine's bodies and spheres."""
-    blocks = [_touching(world, law, i, j) for i, j in candidate_pairs(world)]
+    centre = sphere_centres(world, np.arange(world.spheres.owner.size))
+    blocks = [_touching(world, law, pairs) for pairs in measured_pairs(world, centre)]
     i, j, wall, overlap, normal, force = (np.concatenate(column) for column in zip(*blocks, strict=True))
     radius, owner, at_wall = world.spheres.place[3::4], world.spheres.owner, wall >= 0
     swapped = ~at_wall & (number[i] > number[j])  # engines sort bodies in space: the first is the lower number here
@@ -63,41 +64,20 @@ def contacts_of(world: World, law: LoadedLaw, body: Numbers, number: Numbers) ->
         second_sphere=np.where(at_wall, -1, number[j]),
         overlap=overlap,
         normal=normal,
-        point=sphere_centres(world, i) - (radius[i] - 0.5 * overlap)[:, None] * normal,
+        point=centre[i] - (radius[i] - 0.5 * overlap)[:, None] * normal,
         force=force,
     )
 
 
-def _touching(
-    world: World, law: LoadedLaw, i: Numbers, other: Numbers
-) -> tuple[Numbers, Numbers, Numbers, Array, Array, Array]:
-    """Those of the candidate pairs that touch: spheres i and j (i again for a wall), wall or -1, overlap (m), normal, and
-    force (N)."""
-    count, radius, walls = world.spheres.owner.size, world.spheres.place[3::4], world.walls
-    at_wall = other >= count
-    j, w = np.where(at_wall, i, other), np.where(at_wall, other - count, -1)
-    centre = sphere_centres(world, i)
-    apart = centre - sphere_centres(world, j)
-    reach, effective = radius[i] + radius[j], radius[i] * radius[j] / (radius[i] + radius[j])
-    material = world.spheres.material.astype(np.int64)
-    partner = material[j]
-    if at_wall.any():
-        s, k = np.flatnonzero(at_wall), w[at_wall]
-        normal = walls.normal.T[k]
-        above = height(walls.point[:, k], walls.normal[:, k], centre[s].T)
-        apart[s] = normal  # the direction; the distance is the height
-        reach[s], effective[s], partner[s] = radius[i[s]], radius[i[s]], walls.material[k]
-    distance = np.linalg.norm(apart, axis=1)
-    unit = apart / np.maximum(distance, 1e-300)[:, None]
-    if at_wall.any():
-        distance[s] = above
-    overlap = reach - distance
-    touch = overlap > 0
-    force = np.zeros(touch.sum())
-    if touch.any():
-        # As contact/finding.py does: at a wall the distance may be zero or negative, and only the overlap counts.
-        away = np.maximum(np.abs(distance[touch]), 1e-9 * radius[i[touch]])
-        constant = world.constants[material[i[touch]], partner[touch]]
-        reach = overlap[touch] + away
-        force = away * np.vectorize(law.contact)(away, reach, effective[touch] * reach, constant)[0]
-    return i[touch], j[touch], w[touch], overlap[touch], unit[touch], force
+def _touching(world: World, law: LoadedLaw, pairs: Pairs) -> tuple[Numbers, Numbers, Numbers, Array, Array, Array]:
+    """Of the pairs that touch: spheres i and j (i again for a wall), wall or -1, overlap (m), normal, and force (N)."""
+    touch = pairs.reach > pairs.distance
+    i, j, wall, distance, reach, normal = (column[touch] for column in pairs)
+    radius, material, overlap, at_wall = world.spheres.place[3::4], world.spheres.material, reach - distance, wall >= 0
+    effective = np.where(at_wall, radius[i], radius[i] * radius[j] / reach)
+    partner = material[j].astype(np.int64)
+    partner[at_wall] = world.walls.material[wall[at_wall]]
+    # As contact/finding.py does: at a wall the distance may be zero or negative, and only the overlap counts.
+    away = np.maximum(np.abs(distance), NEXT_TO_NOTHING * radius[i])
+    reach = overlap + away
+    return i, j, wall, overlap, normal, law.force(away, reach, effective * reach, world.constants[material[i], partner])

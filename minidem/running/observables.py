@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from .. import quaternions
 from ..engine.state import Bodies
+from ..model.building import chunks
 
 Array = NDArray[np.float64]
-CHUNK = 4096  # bodies at a time: intermediate results stay in the processor's cache
 
 
 class Sums(NamedTuple):
@@ -34,8 +34,7 @@ def conserved_sums(bodies: Bodies, motion: Callable[[slice], Sequence[Array]], g
     momentum, angular_momentum = np.zeros(3), np.zeros(3)
     fastest, whose = -1.0, 0
     with np.errstate(all="ignore"):  # the run may have blown up
-        for begin in range(0, n, CHUNK):
-            some = slice(begin, min(begin + CHUNK, n))
+        for some in chunks(n):
             m, x = bodies.mass[some], bodies.position[:, some]
             v, q, w = motion(some)
             p, spin = m * v, bodies.inertia[:3, some] * w
@@ -49,7 +48,7 @@ def conserved_sums(bodies: Bodies, motion: Callable[[slice], Sequence[Array]], g
             squared = np.einsum("cb,cb->b", w[:, : m.size], w[:, : m.size])
             column = int(squared.argmax())
             if squared[column] > fastest:
-                fastest, whose = float(squared[column]), begin + column
+                fastest, whose = float(squared[column]), some.start + column
     spin_rate = math.sqrt(max(fastest, 0.0))
     energies = float(translational), float(rotational), float(potential)
     return Sums(*energies, momentum, angular_momentum, spin_rate, whose)

@@ -30,6 +30,11 @@ class Clump:
     body_spheres: Array  # (n, 4) x, y, z in the body frame, radius, m
     bounding_radius: float  # about the centre of mass, m
 
+    @property
+    def arm(self) -> float:
+        """Largest distance of a sphere's centre from the centre of mass, m."""
+        return float(np.linalg.norm(self.body_spheres[:, :3], axis=1).max())
+
 
 def make_clump(
     spheres: ArrayLike,

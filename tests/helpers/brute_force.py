@@ -33,11 +33,11 @@ def templates_of(clumps, material=None):
     return make_templates(clumps, [0] * len(clumps) if material is None else material)
 
 
-def bodies_of(templates, shape, position, orientation):
+def bodies_of(templates, species, position, orientation):
     """Bodies at rest of unit mass and inertia at positions (n, 3) with principal-axis orientations (n, 4)."""
-    n = len(shape)
+    n = len(species)
     arm = np.linalg.norm(templates.centre, axis=0)
-    spans = [slice(templates.first[k], templates.first[k + 1]) for k in shape]
+    spans = [slice(templates.first[k], templates.first[k + 1]) for k in species]
     return Bodies(
         position=np.array(np.transpose(position), dtype=float, order="C"),
         velocity=np.zeros((3, n)),
@@ -49,7 +49,7 @@ def bodies_of(templates, shape, position, orientation):
         inertia=inertia_rows(np.ones((3, n))),
         bounding_radius=np.array([(arm + templates.radius)[span].max() for span in spans]),
         arm=np.array([arm[span].max() for span in spans]),
-        shape=np.array(shape, dtype=np.int64),
+        species=np.array(species, dtype=np.int64),
     )
 
 

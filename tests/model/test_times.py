@@ -1,13 +1,15 @@
 """Time scales of scenarios, by hand."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from texts import scenario_text
 
 from minidem.errors import ScenarioError
-from minidem.model.times import rayleigh_time, smallest_rayleigh_time, step_count, time_step
+from minidem.model.building import build_model
+from minidem.model.times import contact_time, rayleigh_time, smallest_rayleigh_time, step_count, time_step
 from minidem.scenario.reading import parse
 from minidem.scenario.tables import Material
 
@@ -50,3 +52,11 @@ def test_steps():
     for dt in (1e-300, 0.0, math.inf, math.nan):
         with pytest.raises(ScenarioError, match=r"^chess: time.dt: must allow the end to be reached"):
             step_count(s, dt)
+
+
+def test_the_shortest_contact_is_that_of_any_constant():
+    """For a law whose constant is a compliance, the stiffest pair of materials has the smallest."""
+    model = build_model(scenario_of(ROD, BALL))
+    soft = model.law._replace(contact_time=lambda constant, mass, radius, speed: math.sqrt(mass * constant))
+    model = replace(model, law=soft, constants=np.array([[4e-9, 2e-9], [2e-9, 1e-9]]))
+    assert contact_time(model, 1.0) == pytest.approx(math.sqrt(min(clump.mass for clump in model.clumps) / 2 * 1e-9))

@@ -29,32 +29,40 @@ else:
 
     @inlined
     def four_at(array, k):
+        """Entries k to k + 3 of an array."""
         return array[k], array[k + ONE], array[k + TWO], array[k + THREE]
 
     @inlined
     def put_four(array, k, four):
+        """Store into entries k to k + 3 of an array."""
         array[k], array[k + ONE], array[k + TWO], array[k + THREE] = four
 
     @inlined
     def four_of(a, b, c, d):
+        """The four (a, b, c, d)."""
         return a, b, c, d
 
     @inlined
     def numbers_of(four):
+        """The four as a tuple of numbers."""
         return four
 
     @inlined
     def difference(a, b):
+        """a - b, number by number."""
         return a[0] - b[0], a[1] - b[1], a[2] - b[2], a[3] - b[3]
 
     @inlined
     def total(a, b):
+        """a + b, number by number."""
         return a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3]
 
     @inlined
     def multiple(four, factor):
+        """All four numbers times `factor`."""
         return four[0] * factor, four[1] * factor, four[2] * factor, four[3] * factor
 
     @inlined
     def fourth_negated(four):
+        """(a, b, c, -d) of a four (a, b, c, d)."""
         return four[0], four[1], four[2], -four[3]

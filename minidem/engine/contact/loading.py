@@ -1,32 +1,61 @@
 """From the name of a contact law to its compiled loop over a batch of contacts."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...errors import InputError
 from ..compile.kernels import in_this_process, inlined, kernel
 from ..compile.pointers import law_pointer
 from ..geometry import FOUR, ONE, THREE, TWO, index
 from ..state import CONTACTS
-from .batch import CONSTANT, ENERGY, FORCE, RADII
+from .batch import CONSTANT, ENERGY, FORCE, RADII, ROWS
 from .registry import LAWS
+
+ROUND_OFF = 1e-12  # relative difference between constants that counts as none
 
 
 class LoadedLaw(NamedTuple):
     """The functions of a law; see hertz.py."""
 
     forces: Any  # function pointer: forces and energies of a batch
-    contact: Callable[..., tuple[float, float]]  # of scalars, not compiled
     constant: Callable[..., float]
     contact_time: Callable[..., float]
 
-    def constants(self, materials: Sequence[Mapping[str, float]]) -> Any:
-        """The law's constant for each pair of the m materials, (m, m)."""
-        return np.array([[self.constant(a, b) for b in materials] for a in materials], dtype=float)
+    def constants(self, materials: Mapping[str, Mapping[str, float]]) -> Any:
+        """The law's constant for each pair of the m materials, (m, m). `materials` has their numbers by name."""
+        found = np.array([[self.constant(a, b) for b in materials.values()] for a in materials.values()], dtype=float)
+        for i, a in enumerate(materials):
+            for j, b in enumerate(materials):
+                if not math.isfinite(found[i, j]):
+                    raise InputError(f"the constant of {a} and {b} must be finite, got {found[i, j]}")
+                if not math.isclose(found[i, j], found[j, i], rel_tol=ROUND_OFF):
+                    both = f"{found[i, j]:g} and {found[j, i]:g}"
+                    raise InputError(f"the constants of {a} and {b} and of {b} and {a} must be equal, got {both}")
+        return found
+
+    def force(self, distance: Any, reach: Any, radii: Any, constant: Any) -> Any:
+        """Magnitudes (c,) of the forces of c contacts, N. The arguments are arrays (c,) of what `contact` takes."""
+        force = np.empty(len(distance))
+        _set_forces(self.forces, np.stack([distance, reach, radii, constant]), np.zeros(ROWS * CONTACTS), force)
+        return force
+
+
+@kernel
+def _set_forces(law, contacts, batch, force):
+    """Set the forces (c,) of contacts (4, c) with the function pointer of a law; `batch` is working space."""
+    for begin in range(0, force.size, CONTACTS):
+        count = min(CONTACTS, force.size - begin)
+        for c in range(count):
+            batch[4 * c], batch[4 * c + 3] = contacts[0, begin + c], -contacts[1, begin + c]
+            batch[RADII + index(c)], batch[CONSTANT + index(c)] = contacts[2, begin + c], contacts[3, begin + c]
+        law(count, batch, np.inf)
+        for c in range(count):
+            force[begin + c] = batch[FORCE + index(c)] * contacts[0, begin + c]
 
 
 def over_contacts(count, batch, deep_overlap):
@@ -52,8 +81,17 @@ def compiled(law):
     compiler = kernel if law.parts is None else in_this_process
     contact = parts["contact"]
     contact = contact if hasattr(contact, "py_func") else inlined(contact)
+    if law.parts is not None:
+        check_result(law.name, contact)
     forces = law_pointer(over_contacts, contact, law.name, compiler)
-    return LoadedLaw(forces, contact.py_func, parts["constant"], parts["contact_time"])
+    return LoadedLaw(forces, parts["constant"], parts["contact_time"])
+
+
+def check_result(name, contact):
+    """Raise an InputError unless the compiled function `contact` of a law returns two numbers."""
+    result = in_this_process(lambda: contact(1.0, 1.5, 0.5, 1.0))()
+    if not (isinstance(result, tuple) and len(result) == 2 and all(isinstance(number, float | int) for number in result)):
+        raise InputError(f"law {name}: contact must return two numbers, force over distance and energy, not {result}")
 
 
 def contact_law(name):

@@ -1,5 +1,6 @@
 """The catalogue of contact laws: one row each. Plain data, so that listing it compiles nothing."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +19,7 @@ class Law:
 
     @property
     def module(self) -> str:
+        """Full name of the module of a built-in law."""
         return "minidem.engine.contact." + self.name.replace("-", "_")
 
 
@@ -32,13 +34,22 @@ def register_law(
     summary: str = "",
     source: str = "",
 ) -> Law:
-    """Add a law of your own for this process: the three functions that hertz.py describes, and its row. Returns the row."""
+    """Add a law of your own for this process and return its row in the catalogue.
+
+    `minidem.laws` describes the three functions. `edge_power` is the p of F ~ overlap^p where a contact begins. `keys` names
+    the numbers above zero that each material needs besides young, poisson and density. A registered name may be registered
+    again; that of a built-in law may not.
+    """
     if not name or (name in LAWS and LAWS[name].parts is None):
         raise ValueError(f'"{name}" is empty or the name of a built-in law; choose another')
+    if not re.fullmatch(r"[\w.-]+", name):  # names of files contain it
+        raise ValueError(f'"{name}": the name of a law has only letters, digits, "_", "." and "-"')
+    if isinstance(keys, str):
+        raise ValueError(f'keys: must be a tuple of names, such as ("{keys}",), got "{keys}"')
     if not edge_power > 0:
         raise ValueError(f"edge_power: must be above 0, got {edge_power}")
     parts = {"contact": contact, "constant": constant, "contact_time": contact_time}
-    LAWS[name] = Law(name, summary, source, edge_power, keys, parts)
+    LAWS[name] = Law(name, summary, source, edge_power, tuple(keys), parts)
     return LAWS[name]
 
 

@@ -1,5 +1,6 @@
 """The catalogue of rotational integrators: one row each. Plain data, so that listing it compiles nothing."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -59,6 +60,8 @@ def register(
     """
     if not name or (name in SCHEMES and SCHEMES[name].parts is None):
         raise ValueError(f'"{name}" is empty or the name of a built-in integrator; choose another name')
+    if not re.fullmatch(r"[\w.-]+", name):  # names of files contain it
+        raise ValueError(f'"{name}": the name of an integrator has only letters, digits, "_", "." and "-"')
     if values < 3:
         raise ValueError(f"values: must be 3 or more, for the angular velocity, got {values}")
     parts: dict[str, Any] = {"start": start, "advance": advance, "on_step": on_step}

@@ -5,20 +5,25 @@ from ..geometry import column
 from ..quaternion import turned_back
 
 
-def height(point, normal, place):
+def _height(point, normal, place):
     """Signed distance of a place from the plane (m), negative behind it. Components may be numbers or arrays."""
     x, y, z = place[0] - point[0], place[1] - point[1], place[2] - point[2]
     return x * normal[0] + y * normal[1] + z * normal[2]
 
 
-_height = inlined(height)
+_height_of_one = inlined(_height)
 
 
 @inlined
 def gap(walls, w, place):
     """Distance of a place from wall w (m), negative behind it, and the unit normal (x, y, z) there."""
     normal = column(walls.normal, w)
-    return _height(column(walls.point, w), normal, place), normal
+    return _height_of_one(column(walls.point, w), normal, place), normal
+
+
+def gaps(walls, w, places):
+    """As `gap`, in NumPy: distances (p,) of places (p, 3) from walls w (p,), m, and the unit normals (p, 3) there."""
+    return _height(walls.point[:, w], walls.normal[:, w], places.T), walls.normal.T[w]
 
 
 @inlined

@@ -36,7 +36,7 @@ def packed_poses(
     `species` (n,) is the clump of each body. The first bodies are `fixed`; the others fill the box (m) around them.
     """
     bodies, size = random_start(species, clumps, fixed, box, streams)
-    # One stiffness for all materials: only the overlaps count.
+    # Hertz contacts whatever the scenario's law, and one stiffness for all materials: only the overlaps count.
     constants = np.full((1 + max(templates.material.max(), walls.material.max()),) * 2, (4.0 / 3.0) * (4.0 / 3.0))
     least_energy = LEAST_STRAIN**2.5 * float(np.sum(size**3))
     pace = np.array([FIRST_STEP, TURNING, 0.0])
@@ -78,7 +78,6 @@ def random_start(
     orientation[:, first:] = random_orientations(streams.orientations, n - first).T
     # The stiffness of a contact grows with the radius; masses that do so too let small and large bodies relax alike.
     gyration = np.array([clump.principal_inertia / clump.mass for clump in clumps]).T
-    arm = [float(np.linalg.norm(clump.body_spheres[:, :3], axis=1).max()) for clump in clumps]
     return Bodies(
         position=position,
         velocity=np.zeros((3, n)),
@@ -89,7 +88,7 @@ def random_start(
         mass=size,
         inertia=size * gyration.take(species, axis=1),  # `relax` reads the moments only
         bounding_radius=np.array([clump.bounding_radius for clump in clumps])[species],
-        arm=np.array(arm)[species],
+        arm=np.array([clump.arm for clump in clumps])[species],
         species=species,
     ), size
 
