@@ -9,8 +9,8 @@ from minidem import quaternions
 from minidem.engine.rotation.registry import SCHEMES
 
 USABLE = [name for name, row in SCHEMES.items() if row.torque_evaluations == 1]
-LATE = ("spiral-sync", "pcdm", "buss", "johnson", "direct-euler", "pfc4")  # use the torque at the start of the step
-FIRST = (*LATE, "fincham-yade", "velocity-verlet")  # their energy error is of first order
+LATE = [name for name, row in SCHEMES.items() if row.late_torque]
+FIRST = [name for name, row in SCHEMES.items() if row.late_torque or row.order == 1]  # their energy error is of first order
 
 
 def collided(scheme, dt):

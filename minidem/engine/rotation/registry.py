@@ -22,6 +22,7 @@ class Scheme:
     torque_evaluations: int = 1
     normalises: bool = False  # whether the scheme has to normalise q to keep its length
     values: int = 3  # numbers that the scheme keeps per body from step to step, besides q
+    late_torque: bool = False  # uses the torque at the start of a step alone: first order while torques change
     parts: Mapping[str, Any] | None = None  # functions of a registered scheme; None for those in this folder
 
     @property
@@ -79,7 +80,7 @@ SCHEMES = {
     scheme.name: scheme
     for scheme in (
         Scheme("spiral", 2, 3, _SPIRAL + ", Eq. 7-10", "leapfrog SPIRAL", "|q|"),
-        Scheme("spiral-sync", 2, 3, _SPIRAL + ", App. A", "SPIRAL with q and omega on step", "|q|"),
+        Scheme("spiral-sync", 2, 3, _SPIRAL + ", App. A", "SPIRAL with q and omega on step", "|q|", late_torque=True),
         Scheme("omelyan", 2, 2, "Omelyan, Phys. Rev. E 58, 1169 (1998)", "advanced leapfrog, three iterations", "|q|"),
         Scheme(
             "fincham",
@@ -171,7 +172,7 @@ SCHEMES = {
             f"|q|; {_MOMENTUM}",
             values=6,
         ),
-        Scheme("buss", 1, 1, "Buss, J. Comput. Phys. 164, 377 (2000)", "as in PFC7", f"|q|; {_MOMENTUM}"),
+        Scheme("buss", 1, 1, "Buss, J. Comput. Phys. 164, 377 (2000)", "as in PFC7", f"|q|; {_MOMENTUM}", late_torque=True),
         Scheme(
             "pcdm",
             2,
@@ -179,6 +180,7 @@ SCHEMES = {
             "Zhao and van Wachem, Acta Mech. 224, 3091 (2013)",
             "predictor-corrector direct multiplication",
             "|q|",
+            late_torque=True,
         ),
         Scheme(
             "velocity-verlet",
@@ -189,7 +191,9 @@ SCHEMES = {
             "nothing",
             normalises=True,
         ),
-        Scheme("direct-euler", 1, 1, _SPIRAL + ", App. B.1", "semi-implicit Euler", "nothing", normalises=True),
+        Scheme(
+            "direct-euler", 1, 1, _SPIRAL + ", App. B.1", "semi-implicit Euler", "nothing", normalises=True, late_torque=True
+        ),
         Scheme(
             "johnson",
             1,
@@ -198,6 +202,7 @@ SCHEMES = {
             "Runge-Kutta for q at a fixed omega, as in PFC7",
             _MOMENTUM,
             normalises=True,
+            late_torque=True,
         ),
         Scheme(
             "pfc4",
@@ -207,6 +212,7 @@ SCHEMES = {
             "rotation matrix, as in PFC4 and MercuryDPM",
             "nothing",
             normalises=True,
+            late_torque=True,
         ),
         Scheme(
             "rk4",
