@@ -144,6 +144,7 @@ class Lists(NamedTuple):
     old_position: np.ndarray  # (3, n) Bodies.position when the lists were made
     old_orientation: np.ndarray  # (4, m); (4, 0) if no body has a sphere off its centre of mass
     elastic: np.ndarray  # (k,) elastic energy of each block, J
+    contacts: np.ndarray  # (k,) int64, number of contacts of each block when its forces were last found
 
 
 class Limits(NamedTuple):

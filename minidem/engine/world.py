@@ -55,6 +55,7 @@ def make_world(bodies, templates, walls, constants, threads=1, skin=0.0, limits=
         old_position=np.full((3, n), np.nan),  # outdated
         old_orientation=np.zeros((4, turning)),
         elastic=np.zeros(blocks),
+        contacts=np.ones(blocks, np.int64),  # not known: the forces in `bodies` may be anything
     )
     close = lists
     if blocks == 1:

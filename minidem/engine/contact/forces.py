@@ -41,4 +41,6 @@ def contact_forces(block, me, law, world):
                 find_too_deep(count, pair, SECOND, spheres.place, world.walls, spheres_in_all, team.limits, team.alarm[me])
             count = index(0)
     lists.elastic[block] = elastic
-    add_to_bodies(begin, end, block, contacts, first_sphere, bodies, spheres, lists, sphere_force)
+    if contacts > index(0) or lists.contacts[block] > 0:  # else forces and torques are zero already
+        add_to_bodies(begin, end, block, contacts, first_sphere, bodies, spheres, lists, sphere_force)
+    lists.contacts[block] = contacts
