@@ -1,12 +1,13 @@
 """Spatial order of bodies, and how many threads share them."""
 
+import math
 import os
 
 import numpy as np
 import pytest
 
 from minidem.engine.search.ordering import _spread, reorder, spatial_order
-from minidem.engine.state import BLOCK
+from minidem.engine.state import BLOCK, Bodies, fields_of
 from minidem.running.wall_clock import Pace, sensible_threads
 
 
@@ -45,12 +46,15 @@ def test_bodies_far_away_or_nowhere_spoil_nothing():
 
 
 def test_reordering_moves_whole_bodies_and_leaves_what_is_beyond_them():
-    rows, numbers = np.arange(18.0).reshape(2, 9), np.arange(6.0)
+    sizes = {"n": 6, "m": 9, "k": 3}
+    shapes = {name: [sizes.get(length, length) for length in field.shape] for name, field in fields_of(Bodies).items()}
+    before = {name: np.arange(math.prod(shape)).reshape(shape) for name, shape in shapes.items()}
     order = np.array([5, 3, 1, 0, 2, 4])
-    reorder((rows, numbers), order)
-    assert numbers.tolist() == order.tolist()
-    assert rows[:, :6].tolist() == [order.tolist(), (9 + order).tolist()]
-    assert rows[:, 6:].tolist() == [[6, 7, 8], [15, 16, 17]]
+    bodies = Bodies(**{name: values.copy() for name, values in before.items()})
+    reorder(bodies, order)
+    for name, values in before.items():
+        assert np.array_equal(getattr(bodies, name)[..., :6], values[..., order]), name
+        assert np.array_equal(getattr(bodies, name)[..., 6:], values[..., 6:]), name
 
 
 def test_small_systems_stay_on_one_thread():

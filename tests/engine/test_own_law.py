@@ -77,10 +77,10 @@ def with_helper(distance, reach, radii, constant):
 
 
 def without_force(distance, reach, radii, constant):
-    """Repels only where the overlap is above 1 mm; elsewhere it returns whole numbers."""
+    """Repels only where the overlap is above 1 mm; elsewhere it returns integers."""
     if reach - distance < 1e-3:
         return 0, 0
-    return constant, constant
+    return 0.25 * constant, constant
 
 
 THREE_BALLS = """

@@ -59,7 +59,7 @@ def test_a_registered_law(linear):
     s = parse(TEXT)
     model = model_at_rest(s)
     assert s.contact.law == "linear" and model.law is contact_law("linear")
-    table = model.constants[np.ix_(model.shapes.material, model.walls.material)]  # the ball at the box and at the wall
+    table = model.constants[np.ix_(model.templates.material, model.walls.material)]  # the ball at the box and at the wall
     assert table == pytest.approx(np.array([[7.5e4] * 6 + [1 / (1 / 3e5 + 1 / 1e3)]]))
     steel, glass = s.material["steel"].numbers, s.material["glass"].numbers
     assert steel == {"young": 2e11, "poisson": 0.3, "density": 7800.0, "stiffness": 3e5}
