@@ -10,33 +10,39 @@ NEXT_TO_NOTHING = 1e-9  # radii: the vector from a wall must not vanish
 
 
 @inlined
-def find_touching(begin, end, count, world, lists, pair, batch):
+def find_touching(begin, end, count, walls, spheres, lists, pair, batch):
     """Put those of the listed pairs `begin` to `end` that touch into a batch, after the `count` that are there. Returns the
     new count."""
-    walls, constants, spheres = world.walls, world.constants, world.spheres
-    material, place, spheres_in_all = spheres.material, spheres.place, spheres.owner.size
+    place, spheres_in_all = spheres.place, spheres.owner.size
     subject, candidate = lists.subject, lists.candidate
     for p in range(begin, end):
         i, j = subject[p], candidate[p]
-        this, other = FOUR * index(i), FOUR * index(j)
         if j < spheres_in_all:
-            apart = difference(fourth_negated(four_at(place, this)), four_at(place, other))
-            radii = place[this + THREE] * place[other + THREE]
-            constant = constants[index(material[i]), index(material[j])]
+            apart = difference(fourth_negated(four_at(place, FOUR * index(i))), four_at(place, FOUR * index(j)))
         else:  # the vector from the wall to the centre, wherever that is; the overlap is reach - away = radius - above
-            w = index(j - spheres_in_all)
             x, y, z, radius = sphere(place, i)
-            above, normal = gap(walls, w, (x, y, z))
+            above, normal = gap(walls, index(j - spheres_in_all), (x, y, z))
             away = max(abs(above), NEXT_TO_NOTHING * radius)
-            reach = radius - above + away
-            apart = four_of(away * normal[0], away * normal[1], away * normal[2], -reach)
-            radii = radius * reach  # R* = R
-            constant = constants[index(material[i]), index(walls.material[w])]
+            apart = four_of(away * normal[0], away * normal[1], away * normal[2], -(radius - above + away))
         dx, dy, dz, reach = numbers_of(apart)
         # No unpredictable branch: each pair is written, then kept or overwritten.
         put_four(batch, FOUR * count, apart)
-        batch[RADII + count] = radii
-        batch[CONSTANT + count] = constant
         pair[FIRST + count], pair[SECOND + count] = i, j
         count += index(dx * dx + dy * dy + dz * dz < reach * reach)
     return count
+
+
+@inlined
+def find_constants(count, world, pair, batch):
+    """Set the radii and the law's constant of the first `count` contacts of a batch."""
+    walls, constants, spheres = world.walls, world.constants, world.spheres
+    material, place, spheres_in_all = spheres.material, spheres.place, spheres.owner.size
+    for c in range(count):
+        i, j = pair[FIRST + c], pair[SECOND + c]
+        radius = place[FOUR * index(i) + THREE]
+        if j < spheres_in_all:
+            batch[RADII + c] = radius * place[FOUR * index(j) + THREE]
+            batch[CONSTANT + c] = constants[index(material[i]), index(material[j])]
+        else:
+            batch[RADII + c] = radius * -batch[FOUR * c + THREE]  # R* = R at a wall
+            batch[CONSTANT + c] = constants[index(material[i]), index(walls.material[index(j - spheres_in_all)])]

@@ -9,7 +9,7 @@ from ..threads import bodies_of
 from ..watching import find_too_deep
 from .adding import add_contacts, add_to_bodies, clear_forces
 from .batch import SECOND
-from .finding import find_touching
+from .finding import find_constants, find_touching
 
 
 @inlined
@@ -31,10 +31,11 @@ def contact_forces(block, me, law, world):
     at, last = index(lists.room[block]), index(lists.room[block] + lists.wanted[block])
     while at < last:
         until = min(at + (index(CONTACTS) - count), last)
-        count = find_touching(at, until, count, world, lists, pair, batch)
+        count = find_touching(at, until, count, world.walls, spheres, lists, pair, batch)
         at = until
         if count > index(0) and (count == index(CONTACTS) or at == last):
             contacts += count
+            find_constants(count, world, pair, batch)
             deep = law(np.int64(count), batch, team.limits.suspect)
             elastic = add_contacts(count, pair, batch, sphere_force, first_sphere, last_sphere, spheres_in_all, elastic)
             if deep > 0:
