@@ -23,9 +23,12 @@ def integrators(json_: Json = False) -> None:
     if json_:
         print(json.dumps({"integrators": rows}))
         return
-    print(f"{'name':<17}{'order':<6}{'torques':<9}{'usable in':<15}{'summary':<48}source")
+    width = max(map(len, SCHEMES)) + 2
+    print(f"{'name':<{width}}{'order':<6}{'torques':<9}{'usable in':<15}{'summary':<48}source")
     for row in rows:
-        print("{name:<17}{order:<6}{torque_evaluations:<9}{usable_in:<15}{summary:<48}{source}".format(**row))
+        print(
+            "{name:<{width}}{order:<6}{torque_evaluations:<9}{usable_in:<15}{summary:<48}{source}".format(**row, width=width)
+        )
 
 
 def laws(json_: Json = False) -> None:

@@ -113,7 +113,7 @@ def check(
     contact = "contact time unknown: all bodies start at rest"
     if report["dt_hertz"] is not None:
         contact = f"{report['dt_hertz']:.3g} contact times"
-    print(f"system        {report['bodies']:,} bodies, {report['spheres']:,} spheres")
+    print(f"system        {counted(report['bodies'], report['spheres'])}")
     print(f"memory        about {report['memory_mb']:.1f} MB")
     print(f"dt            {report['dt']:.4g} s = {report['dt_rayleigh']:.3g} Rayleigh times; {contact}")
     print(f"suggested dt  {report['dt_good']:.2g} s or less")
@@ -140,6 +140,11 @@ def end_of_run(result: "Result", name: str, received: list[int], json_: bool, qu
         raise typer.Exit(128 + received[0] if received else 0)
 
 
+def counted(bodies: int, spheres: int) -> str:
+    """The size of a system, in words."""
+    return f"{bodies:,} {'body' if bodies == 1 else 'bodies'}, {spheres:,} {'sphere' if spheres == 1 else 'spheres'}"
+
+
 def run_table(summary: dict[str, Any], planned: int) -> str:
     """The summary of a run as text, with the steps done out of those `planned`."""
     steps = f"{summary['steps']:,} steps"
@@ -150,7 +155,7 @@ def run_table(summary: dict[str, Any], planned: int) -> str:
         for name, value in summary["energy"].items()
     }
     rows = {
-        "system": f"{summary['bodies']:,} bodies, {summary['spheres']:,} spheres",
+        "system": counted(summary["bodies"], summary["spheres"]),
         "integrator": f"{summary['integrator']}, dt {summary['dt']:.4g} s",
         "completed": f"{steps} in {summary['wall_s']:.2f} s, {summary['us_per_step']:.2f} us per step",
         "set-up": f"{summary['compile_s']:.2f} s",

@@ -211,6 +211,8 @@ class Trajectory:
         """The number of a frame counted from the first."""
         if not 0 <= frame < self._seen:  # else a growing file need not be opened again
             self._seen = len(self)
+            if not -self._seen <= frame < self._seen:
+                raise IndexError(f"frame {frame}: there are {self._seen} frames")
             frame = range(self._seen)[frame]
         return frame
 

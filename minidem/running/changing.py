@@ -28,8 +28,10 @@ def assign(simulation: "Simulation", **values: ArrayLike) -> None:
     new = {name: np.array(given, float) for name, given in values.items()}
     for name, array in new.items():
         shape = (n, 4 if name == "orientation" else 3)
-        if array.shape != shape or not np.isfinite(array).all():
-            raise ValueError(f"{name}: must be finite numbers of shape {shape}, got shape {array.shape}")
+        if array.shape != shape:
+            raise ValueError(f"{name}: must have the shape {shape}, got {array.shape}")
+        if not np.isfinite(array).all():
+            raise ValueError(f"{name}: all numbers must be finite")
     if "orientation" in new and not np.linalg.norm(new["orientation"], axis=1).all():
         raise ValueError("orientation: quaternions must not be zero")
     before = simulation.observables()["total"]
