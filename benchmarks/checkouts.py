@@ -1,7 +1,8 @@
 """This checkout beside another one, in turns: `python -m benchmarks --compare CHECKOUT`.
 
-Each repeat times both on as many steps, one right after the other, and its ratio counts: what slows the machine down slows
-both.
+Each repeat starts two new processes and times both in turns on the same number of steps; the ratio of their medians counts.
+What slows the machine down slows both. New processes, because where arrays lie in memory makes one process up to a tenth
+slower than another with the same code.
 """
 
 import os
@@ -11,6 +12,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from statistics import median
 
 from .protocol import ROOT, Worker
 from .report import short
@@ -20,6 +22,7 @@ from .timing import spread
 HEAD = ["scene", "threads", "old us per step", "new us per step", "new / old", "quartiles", "CPU new / old", "quartiles"]
 COLD_HEAD = ["cold start", "old s", "new s", "new / old", "quartiles", "CPU new / old", "quartiles"]
 _CALL = "import sys; sys.path.insert(0, sys.argv.pop(1)); from minidem.cli import main; main()"
+TURNS = 5  # timings of each process
 Pairs = list[tuple[float, float]]  # old and new
 
 
@@ -56,27 +59,44 @@ def lines(
     check_checkout(old)
     for scene in scenes:
         for count in threads:
-            command = [sys.executable, "-m", "benchmarks.worker", scene.name, str(count)]
-            workers = [Worker(command, root) for root in (old, ROOT)]
-            try:
-                if workers[0].ready["threads"] < count:
-                    continue
-                steps = 1
-                for worker in workers:
-                    worker.ask("run", scene.warm_up)
-                while (took := min(worker.ask("run", steps)["seconds"] for worker in workers)) < seconds:
-                    steps = int(steps * min(max(1.2 * seconds / took, 1.5), 8.0)) + 1
-                wall, cpu = [], []
-                for repeat in range(repeats):
-                    order = (0, 1) if repeat % 2 == 0 else (1, 0)
-                    took = {side: workers[side].ask("run", steps) for side in order}
-                    wall.append((took[0]["seconds"], took[1]["seconds"]))
-                    cpu.append((took[0]["cpu"], took[1]["cpu"]))
-            finally:
-                for worker in workers:
-                    worker.close()
-            say(f"{scene.name}, {count} threads: {ratios(wall)[0]}")
-            yield [scene.name, str(count), *medians(wall, 1e6 / steps), *ratios(wall), *ratios(cpu)]
+            wall, cpu = [], []
+            for repeat in range(repeats):
+                timed = timed_pair(scene, count, old, seconds, old_first=repeat % 2 == 0)
+                if timed is None:
+                    break
+                wall.append(timed[0])
+                cpu.append(timed[1])
+            else:
+                say(f"{scene.name}, {count} threads: {ratios(wall)[0]}")
+                yield [scene.name, str(count), *medians(wall, 1e6), *ratios(wall), *ratios(cpu)]
+
+
+def timed_pair(
+    scene: Scene, threads: int, old: Path, seconds: float, old_first: bool
+) -> tuple[tuple[float, float], tuple[float, float]] | None:
+    """Wall and CPU time per step (s) of the old and the new checkout; None if the scene does not use as many threads."""
+    command = [sys.executable, "-m", "benchmarks.worker", scene.name, str(threads)]
+    sides = (0, 1) if old_first else (1, 0)
+    workers = {side: Worker(command, (old, ROOT)[side]) for side in sides}
+    try:
+        if workers[0].ready["threads"] < threads:
+            return None
+        for worker in workers.values():
+            worker.ask("run", scene.warm_up)
+        steps = 1
+        while (took := min(worker.ask("run", steps)["seconds"] for worker in workers.values())) < seconds:
+            steps = int(steps * min(max(1.2 * seconds / took, 1.5), 8.0)) + 1
+        timings: dict[int, list[dict[str, float]]] = {0: [], 1: []}
+        for turn in range(TURNS):
+            for side in sides if turn % 2 == 0 else sides[::-1]:
+                timings[side].append(workers[side].ask("run", steps))
+    finally:
+        for worker in workers.values():
+            worker.close()
+    old_s, new_s = (
+        {name: median(row[name] for row in timings[side]) / steps for name in ("seconds", "cpu")} for side in (0, 1)
+    )
+    return (old_s["seconds"], new_s["seconds"]), (old_s["cpu"], new_s["cpu"])
 
 
 def cold_start(scene: Scene, old: Path, repeats: int) -> list[str]:
