@@ -1,7 +1,8 @@
 """Decorators that compile kernels.
 
 Some of what they do needs attributes of numba that are not documented. Each such trick says what it buys; docs/compile.md
-has the measurements. Where numba lacks an attribute, kernels are compiled the plain way: slower, with the same results.
+has the measurements. Where numba lacks an attribute, kernels are compiled the plain way: slower, and
+two schemes then round differently.
 """
 
 from collections.abc import Callable
