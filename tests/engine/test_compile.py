@@ -77,7 +77,7 @@ taken = {
     "fours": hasattr(fours.four_at, "py_func"),
     "loops": pointers.over_bodies.__module__.endswith("rows"),
     "threads": atomics.MOST_THREADS == 1,
-    "options": not (kernels._uncounted or kernels._forced or kernels._no_wrappers),
+    "options": not (kernels.uncounted or kernels._forced or kernels._no_wrappers),
 }
 print(json.dumps([name for name, plain in taken.items() if plain]))
 """

@@ -87,14 +87,14 @@ if available(
 
 # Kernels allocate nothing, so references to arrays need no counting: a step of small systems takes a third of the time, and
 # a first run 4.7 s less.
-_uncounted = known_options(_nrt=False)
+uncounted = known_options(_nrt=False)
 # For functions that Python never calls: 8 s of a first run.
 _no_wrappers = known_options(no_cpython_wrapper=True, no_cfunc_wrapper=True)
 _forced = known_options(forceinline=True)  # a step takes 30 % (small systems) to 80 % of the time
 
 # Division by zero must not raise: the check is a branch, and branches keep LLVM from using vector lanes.
 # If fastmath were left open, it would be that of the first caller, and results would depend on the order of compilation.
-_common = {"error_model": "numpy", "fastmath": False, **_uncounted, **_no_wrappers}
+_common = {"error_model": "numpy", "fastmath": False, **uncounted, **_no_wrappers}
 internal = njit(**_common, **_pipeline_of_parts)
 inlined = njit(**_common, **_forced, **_pipeline_of_inlined_parts)
 # For the rotation: a product and a sum, both in such functions, may become one instruction with one rounding.
@@ -103,7 +103,7 @@ fused = njit(**_common | {"fastmath": {"contract"}}, **_forced, **_pipeline_of_p
 # For functions whose array arguments do not overlap.
 unaliased = njit(**_common, **_pipeline_without_overlap)
 
-_for_python = partial(njit, nogil=True, **_uncounted, **known_options(no_cfunc_wrapper=True))
+_for_python = partial(njit, nogil=True, **uncounted, **known_options(no_cfunc_wrapper=True))
 
 
 def kernel(function: Function, compiler: Function = _for_python) -> Any:

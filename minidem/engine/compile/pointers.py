@@ -8,7 +8,7 @@ from types import FunctionType
 
 from numba import cfunc, float64, int64, types
 
-from .kernels import available, kernel
+from .kernels import available, kernel, uncounted
 
 if available(
     "llvmlite.ir:IRBuilder.gep",
@@ -38,7 +38,7 @@ def _pointer(template, name, module, signature, compiler, **functions):
     """
     copy = FunctionType(template.__code__, {**template.__globals__, **functions}, name)
     copy.__qualname__, copy.__module__ = name, module
-    return compiler(copy, lambda **options: cfunc(signature, **options))
+    return compiler(copy, lambda **options: cfunc(signature, **uncounted, **options))
 
 
 def _one_pass(orientation, spin, torque, inertia, first, last, dt):
@@ -71,4 +71,4 @@ def law_pointer(loop, contact, name, compiler=kernel):
 
 def torque_pointer(function):
     """A function pointer to a torque of the rotor bench: (t, dt, q, omega, torque) sets `torque` (N m)."""
-    return kernel(function, lambda **options: cfunc(_torque, **options))
+    return kernel(function, lambda **options: cfunc(_torque, **uncounted, **options))
