@@ -95,7 +95,7 @@ _forced = known_options(forceinline=True)  # a step takes 30 % (small systems) t
 # Division by zero must not raise: the check is a branch, and branches keep LLVM from using vector lanes.
 # If fastmath were left open, it would be that of the first caller, and results would depend on the order of compilation.
 _common = {"error_model": "numpy", "fastmath": False, **uncounted, **_no_wrappers}
-internal = njit(**_common, **_pipeline_of_parts)
+internal = njit(**_common, **_pipeline_of_inlined_parts)
 inlined = njit(**_common, **_forced, **_pipeline_of_inlined_parts)
 # For the rotation: a product and a sum, both in such functions, may become one instruction with one rounding.
 fused = njit(**_common | {"fastmath": {"contract"}}, **_forced, **_pipeline_of_parts)

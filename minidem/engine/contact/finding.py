@@ -33,9 +33,8 @@ def find_touching(begin, end, count, walls, spheres, lists, pair, batch):
 
 
 @inlined
-def find_constants(count, world, pair, batch):
+def find_constants(count, walls, constants, spheres, pair, batch):
     """Set the radii and the law's constant of the first `count` contacts of a batch."""
-    walls, constants, spheres = world.walls, world.constants, world.spheres
     material, place, spheres_in_all = spheres.material, spheres.place, spheres.owner.size
     for c in range(count):
         i, j = pair[FIRST + c], pair[SECOND + c]

@@ -35,7 +35,7 @@ def contact_forces(block, me, law, world):
         at = until
         if count > index(0) and (count == index(CONTACTS) or at == last):
             contacts += count
-            find_constants(count, world, pair, batch)
+            find_constants(count, world.walls, world.constants, spheres, pair, batch)
             deep = law(np.int64(count), batch, team.limits.suspect)
             elastic = add_contacts(count, pair, batch, sphere_force, first_sphere, last_sphere, spheres_in_all, elastic)
             if deep > 0:
