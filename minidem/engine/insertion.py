@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .compile.kernels import inlined, internal, kernel
-from .geometry import apart
+from .geometry import apart, column
 from .quaternion import carried, matrix
 from .surfaces.plane import gap
 
@@ -79,7 +79,7 @@ def fill(crowd, walls, box, finest, levels, fixed, waiting, tries, most_tries, p
                 position[c, b] = depth[b] + positions[p, c] * (box[c] - 2.0 * depth[b])
             rotation = matrix((orientations[p, 0], orientations[p, 1], orientations[p, 2], orientations[p, 3]))
             for i in range(offset[b], offset[b + 1]):
-                at = carried(position, b, rotation, crowd.centre, i)
+                at = carried(column(position, b), rotation, crowd.centre, i)
                 place[0, i], place[1, i], place[2, i] = at
                 for w in range(walls.material.size):
                     clear = clear and gap(walls, w, at)[0] >= radius[i]

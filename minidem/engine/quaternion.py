@@ -129,14 +129,14 @@ def matrix(q):
 
 
 @inlined
-def carried(position, b, rotation, centre, s):
-    """World position (m) of the point `centre[:, s]` of body b, whose rotation matrix is given by its rows."""
+def carried(middle, rotation, centre, s):
+    """World position (m) of the point `centre[:, s]` of a body at `middle` whose rotation matrix is given by its rows."""
     x, y, z = centre[0, s], centre[1, s], centre[2, s]
     rx, ry, rz = rotation
     return (
-        position[0, b] + (rx[0] * x + rx[1] * y + rx[2] * z),
-        position[1, b] + (ry[0] * x + ry[1] * y + ry[2] * z),
-        position[2, b] + (rz[0] * x + rz[1] * y + rz[2] * z),
+        middle[0] + (rx[0] * x + rx[1] * y + rx[2] * z),
+        middle[1] + (ry[0] * x + ry[1] * y + ry[2] * z),
+        middle[2] + (rz[0] * x + rz[1] * y + rz[2] * z),
     )
 
 

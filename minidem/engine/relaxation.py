@@ -56,7 +56,7 @@ def relax(law, world, size, first, pace, energy):
         outdated = False
         for block in range(lists.elastic.size):
             outdated |= place_block(block, world)
-        if not find_forces(0, law, world, outdated, False, 0.0):
+        if not find_forces(0, law, world, outdated, False, 0.0, 0):
             return step, True
         world.close.age[0] += 1
         energy[step] = 0.0

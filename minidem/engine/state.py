@@ -6,7 +6,8 @@ from typing import Annotated, NamedTuple, get_origin, get_type_hints
 import numpy as np
 
 LANES = 8  # bodies that are rotated together: vector lanes, twice
-CONTACTS = 128  # contacts whose forces are found together
+CONTACTS = 192  # contacts whose forces are found together
+CHUNK = 64  # candidates that are looked at together: as many as a word has bits
 BLOCK = 512  # bodies that a thread works on at a time; a multiple of LANES
 
 
@@ -40,7 +41,7 @@ def inertia_rows(moments):
 class Field(NamedTuple):
     """What an array holds; the annotation of the arrays of `Bodies` and `Lists`."""
 
-    shape: tuple[int | str, ...]  # "n" bodies, "m" as in `Bodies`, "k" values that the rotational integrator keeps
+    shape: tuple[int | str, ...]  # "n" bodies, "m" as in `Bodies`, "v" values that the rotational integrator keeps, ...
     unit: str  # in the notation of H5MD
     frame: str = ""  # axes of its components
     kept: bool = False  # a restart keeps it: the checkpoint holds it, since nothing else gives it back
@@ -62,8 +63,8 @@ class Bodies(NamedTuple):
     velocity: Annotated[np.ndarray, Field((3, "n"), "m s-1", "world", kept=True)]
     # w, x, y, z: principal axes -> world, at step n
     orientation: Annotated[np.ndarray, Field((4, "m"), "1", kept=True)]
-    # what the rotational integrator keeps, k >= 3, see rotation/__init__.py; its unit depends on the integrator
-    spin: Annotated[np.ndarray, Field(("k", "m"), "1", kept=True)]
+    # what the rotational integrator keeps, v >= 3, see rotation/__init__.py; its unit depends on the integrator
+    spin: Annotated[np.ndarray, Field(("v", "m"), "1", kept=True)]
     # of the contacts, at step n. Kept only to be compared with the forces of the restarted run
     force: Annotated[np.ndarray, Field((3, "n"), "kg m s-2", "world", kept=True)]
     # of the contacts, at step n; zeros if no body has an arm. Kept as the forces are
@@ -77,6 +78,16 @@ class Bodies(NamedTuple):
     arm: Annotated[np.ndarray, Field(("n",), "m")]
     # index into Templates
     species: Annotated[np.ndarray, Field(("n",), "1", dtype=np.int64)]
+
+
+class Past(NamedTuple):
+    """Where the bodies were in the last h steps: none, one for the account of edges, three for their correction. Step n is
+    in slot n % h; NaN stands for steps that are not known."""
+
+    # centres of mass, of the last x steps: with h = 1 there are none, because velocities tell where the bodies were
+    position: Annotated[np.ndarray, Field(("x", 3, "n"), "m", "world", kept=True)]
+    # w, x, y, z: principal axes -> world; t is m if any body has a sphere off its centre of mass, else 0
+    orientation: Annotated[np.ndarray, Field(("h", 4, "t"), "1", kept=True)]
 
 
 class Templates(NamedTuple):
@@ -137,14 +148,46 @@ class Lists(NamedTuple):
     listed_count: np.ndarray  # (k,) int64, listed spheres of each block
     room: np.ndarray  # (k+1,) int64, block k has room for candidates from room[k] to room[k+1]
     wanted: np.ndarray  # (k,) int64, number of candidates of each block
+    edge: np.ndarray  # (c,) uint32, listed pairs at an edge, in the room of their block
     subject: np.ndarray  # (c,) uint32, the sphere that has the candidate
     candidate: np.ndarray  # (c,) uint32, sphere; s + w for wall w
+    # Which pairs touched in the last step, and in the one before: (c / CHUNK,) uint64, a bit for each pair. The pairs of a
+    # block come in chunks; the lowest bit is that of the last pair of its chunk.
+    touched: np.ndarray
+    touched_before: np.ndarray
+    origin: np.ndarray  # (c,) uint32, close lists only: where the pair is in the wide lists
     skin: Annotated[np.ndarray, Field((1,), "m", kept=True)]  # decides, with the age, how the next lists are made
     age: Annotated[np.ndarray, Field((1,), "1", kept=True, dtype=np.int64)]  # steps since the lists were made
     old_position: np.ndarray  # (3, n) Bodies.position when the lists were made
     old_orientation: np.ndarray  # (4, m); (4, 0) if no body has a sphere off its centre of mass
+    moved: np.ndarray  # (n,) bound of what any sphere of a body had moved in the steps of Past when the lists were made, m
     elastic: np.ndarray  # (k,) elastic energy of each block, J
     contacts: np.ndarray  # (k,) int64, number of contacts of each block when its forces were last found
+
+
+class Edges(NamedTuple):
+    """How the edges of contacts are treated; see contact/edges.py."""
+
+    window: int = 1  # a bit for each step in which an edge shows: this one, and the one or two before
+    power: float = 1.0  # p of F ~ overlap^p where a contact begins
+    series: np.ndarray = np.zeros((4, 1))  # (4, k) of zeta(-q, 1 + theta) for q = p - 1, ..., p + 2; see contact/zeta.py
+    dt: float = 0.0  # time step, s
+
+    @property
+    def depth(self) -> int:
+        """Steps of Past: 0, 1 or 3."""
+        return {1: 0, 3: 1, 7: 3}[self.window]
+
+
+class Account(NamedTuple):
+    """What happened at the edges of contacts so far, in each of the k blocks."""
+
+    # energy error of plain edges: made, or taken out by the correction
+    edge_error: Annotated[np.ndarray, Field(("k",), "J", kept=True)]
+    # sum of (F g)^2 over the edges; times the mean square of zeta (zeta.py) the variance that edges are expected to add
+    edge_scale: Annotated[np.ndarray, Field(("k",), "kg+2 m+4 s-4", kept=True)]
+    # contacts that began
+    entered: Annotated[np.ndarray, Field(("k",), "1", kept=True, dtype=np.int64)]
 
 
 class Limits(NamedTuple):
@@ -166,6 +209,7 @@ class Team(NamedTuple):
     sphere_force: np.ndarray  # (threads, 4 x (spheres of a block + 1)) force on each sphere, world, N; the 4th is unused
     pair: np.ndarray  # (threads, 3 x CONTACTS) uint32, spheres that touch; see contact/batch.py
     batch: np.ndarray  # (threads, 7 x CONTACTS) how they touch; see contact/batch.py
+    edge_batch: np.ndarray  # (threads, 7 x CONTACTS) working space: a batch for one contact at its edge
     step: np.ndarray  # (2,) int64, the step that the threads start from, and the last one of the run
     limits: Limits
     alarm: np.ndarray  # (threads, 8) alarm of each thread, zeros for none; see watching.py
@@ -189,6 +233,9 @@ class World(NamedTuple):
     lists: Lists
     close: Lists  # the lists that a step uses: the close lists of a single block (see search/lists.narrow), else `lists`
     team: Team
+    past: Past
+    edges: Edges
+    account: Account
 
 
 # What a restart keeps of a World, by "part/array": the one list that states, checkpoints and restarts are made from. The

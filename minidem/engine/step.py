@@ -2,6 +2,7 @@
 
 from .compile.kernels import inlined, kernel
 from .contact.forces import contact_forces
+from .past import remember_pose
 from .search.lists import place_listed, renew_lists, travelled
 from .state import BLOCK
 from .threads import any_says, barrier, bodies_of, share
@@ -31,7 +32,7 @@ def place_block(block, world):
 
 
 @inlined
-def find_forces(me, law, world, outdated, inspected, dt):
+def find_forces(me, law, world, outdated, inspected, dt, step):
     """Find the forces at the present positions, with new lists if the old ones are `outdated` for any thread. Returns
     false if there was no room for the lists: make room and call again. Alarms are raised here, between two barriers, so
     that all threads see the same ones."""
@@ -41,10 +42,10 @@ def find_forces(me, law, world, outdated, inspected, dt):
     if inspected:
         begin, end = bodies_of(first, last, bodies.mass.size)
         inspect(begin, end, bodies, world.walls, dt, team.limits, team.alarm[me])
-    if outdated and not renew_lists(me, world):
+    if outdated and not renew_lists(me, world, step):
         return False
     for block in range(first, last):
-        contact_forces(block, me, law, world)
+        contact_forces(block, me, law, world, step)
     barrier(team)
     return True
 
@@ -67,6 +68,7 @@ def advance(me, steps, dt, gravity, rotate, law, world, pending):
         for block in range(first, last):  # one block at a time: it stays in the processor's cache
             if not pending:
                 begin, end = bodies_of(block, block + 1, n)
+                remember_pose(begin, end, team.step[0] + made, bodies, world.past)
                 kick_and_drift(begin, end, bodies, gravity, dt)
                 last_lane = min((block + 1) * BLOCK, lanes)
                 rotate(bodies.orientation, bodies.spin, bodies.torque, bodies.inertia, block * BLOCK, last_lane, dt)
@@ -79,7 +81,7 @@ def advance(me, steps, dt, gravity, rotate, law, world, pending):
         if inspected:
             until_inspected += INSPECT_EVERY
         # bool(): one type to compile, not False and bool
-        if not find_forces(me, law, world, bool(outdated), inspected, dt):
+        if not find_forces(me, law, world, bool(outdated), inspected, dt, team.step[0] + made):
             return made, True
         pending = False
         if alarmed(team):

@@ -5,14 +5,16 @@ from typing import NamedTuple
 import numpy as np
 
 from .contact.batch import PAIR_ROWS, ROWS
+from .past import unknown_past
 from .search.grid import body_pairs
-from .state import BLOCK, CONTACTS, Grid, Limits, Lists, Spheres, Team, Templates, World, aligned
+from .state import BLOCK, CHUNK, CONTACTS, Account, Edges, Grid, Limits, Lists, Spheres, Team, Templates, World, aligned
 from .surfaces.plane import gaps
 
 LEVELS = 24  # size classes of bodies, each twice as large as the one before; the last has no upper bound
 SPARE = 1.2  # room for candidates, times their present number
 FIRST_ROOM = 4  # candidates per sphere, until their number is known
 NO_LIMITS = Limits()
+NO_EDGES = Edges()
 
 
 def make_templates(clumps, material):
@@ -29,9 +31,9 @@ def make_templates(clumps, material):
     )
 
 
-def make_world(bodies, templates, walls, constants, threads=1, skin=0.0, limits=NO_LIMITS):
+def make_world(bodies, templates, walls, constants, threads=1, skin=0.0, limits=NO_LIMITS, edges=NO_EDGES, past=None):
     """All that a step needs. `constants` (m, m) are those of the contact law. The lists are still to be made, the first with
-    that skin (m)."""
+    that skin (m). `past` has the steps before that `edges` needs; None if they are not known."""
     n, m = bodies.species.size, bodies.orientation.shape[1]
     first = np.concatenate([[0], np.cumsum(np.diff(templates.first)[bodies.species])])
     owner = np.repeat(np.arange(n, dtype=np.uint32), np.diff(first))
@@ -50,10 +52,15 @@ def make_world(bodies, templates, walls, constants, threads=1, skin=0.0, limits=
         room=np.zeros(blocks + 1, np.int64),
         subject=np.empty(0, np.uint32),
         candidate=np.empty(0, np.uint32),
+        touched=np.empty(0, np.uint64),
+        touched_before=np.empty(0, np.uint64),
+        origin=np.empty(0, np.uint32),
+        edge=np.empty(0, np.uint32),
         skin=np.array([skin]),
         age=np.zeros(1, np.int64),
         old_position=np.full((3, n), np.nan),  # outdated
         old_orientation=np.zeros((4, turning)),
+        moved=np.zeros(n),
         elastic=np.zeros(blocks),
         contacts=np.ones(blocks, np.int64),  # not known: the forces in `bodies` may be anything
     )
@@ -68,6 +75,7 @@ def make_world(bodies, templates, walls, constants, threads=1, skin=0.0, limits=
         sphere_force=aligned(threads, 4 * in_block.max() + 4),  # one more, for what other blocks and walls would get
         pair=np.empty((threads, PAIR_ROWS * CONTACTS), np.uint32),
         batch=aligned(threads, ROWS * CONTACTS),
+        edge_batch=aligned(threads, ROWS * CONTACTS),
         step=np.zeros(2, np.int64),
         limits=limits,
         alarm=np.zeros((threads, 8)),
@@ -80,18 +88,26 @@ def make_world(bodies, templates, walls, constants, threads=1, skin=0.0, limits=
     )
     material = templates.material[bodies.species].astype(np.uint16)[owner]
     spheres = Spheres(first, owner, material, place)
-    world = World(bodies, templates, walls, constants, spheres, grid_for(bodies.bounding_radius), lists, close, team)
+    past = unknown_past(edges.depth, n, turning) if past is None else past
+    account = Account(np.zeros(blocks), np.zeros(blocks), np.zeros(blocks, np.int64))
+    grid = grid_for(bodies.bounding_radius)
+    world = World(bodies, templates, walls, constants, spheres, grid, lists, close, team, past, edges, account)
     make_room(world)
     return world
 
 
 def make_room(world):
     """Make room for the wanted number of candidates and some more. The lists are empty and outdated afterwards."""
-    room = np.cumsum((SPARE * world.lists.wanted).astype(np.int64) + 16)
+    room = np.cumsum(((SPARE * world.lists.wanted).astype(np.int64) + 16) // CHUNK * CHUNK + CHUNK)
     for lists in (world.lists, world.close):
         lists.room[1:] = room
-        for values in (lists.subject, lists.candidate):  # in place: memory for two sets of lists is not needed
+        for values in (lists.subject, lists.candidate, lists.edge):  # in place: memory for two sets of lists is not needed
             values.resize(room[-1], refcheck=False)
+        for words in (lists.touched, lists.touched_before):
+            words.resize(room[-1] // CHUNK, refcheck=False)
+            words[:] = 0
+        if room.size == 1:
+            lists.origin.resize(room[-1], refcheck=False)
         lists.old_position[:] = np.nan
 
 

@@ -7,9 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import quaternions
+from ..engine.contact.edges import edges_of
 from ..engine.contact.loading import LoadedLaw, contact_law
 from ..engine.contact.registry import LAWS
-from ..engine.state import Bodies, Templates, Walls, inertia_rows, padded
+from ..engine.state import Bodies, Edges, Templates, Walls, inertia_rows, padded
 from ..engine.world import make_templates
 from ..errors import InputError, ScenarioError
 from ..scenario.reading import Scenario
@@ -41,6 +42,7 @@ class Model:
     walls: Walls
     law: LoadedLaw  # of the contacts
     constants: Array  # (m, m) of the law, for each pair of materials
+    edges: Edges  # of the contacts
     gravity: tuple[float, float, float]  # m/s^2
     dt: float  # s
     steps: int
@@ -145,6 +147,7 @@ def model_at_rest(scenario: Scenario, source: str = "") -> Model:
         walls=walls_of(scenario, materials),
         law=law,
         constants=constants,
+        edges=edges_of(LAWS[scenario.contact.law].edge_power, scenario.contact.edges == "corrected", dt),
         gravity=scenario.domain.gravity,
         dt=dt,
         steps=step_count(scenario, dt, source),

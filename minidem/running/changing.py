@@ -53,8 +53,9 @@ def assign(simulation: "Simulation", **values: ArrayLike) -> None:
         omega[:, columns] = quaternions.rotated(to_principal, new["angular_velocity"]).T
 
     world.team.alarm[:, WHAT] = NOTHING
-    simulation._pending = True
-    simulation._advance_to(simulation.step)  # finds the forces, with new lists where bodies have moved
+    for values in (*world.past, world.lists.old_position, world.close.old_position):
+        values[...] = np.nan  # lists are renewed, and what was before does not count
+    simulation._find_forces()
 
     kicked = np.flatnonzero((bodies.force != force).any(axis=0) | ("velocity" in new))
     bodies.velocity[:, kicked] = velocity[:, kicked]

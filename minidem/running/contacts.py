@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import quaternions
-from ..engine.contact.finding import NEXT_TO_NOTHING
 from ..engine.contact.loading import LoadedLaw
+from ..engine.separation import NEXT_TO_NOTHING
 from ..engine.state import World
 from ..engine.world import Pairs, measured_pairs
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from ..engine.compile.cache import processor, source_digest
-from ..engine.state import KEPT, LANES, Field
+from ..engine.state import BLOCK, KEPT, LANES, Field
 from ..errors import InputError
 from ..files.checkpoint import Checkpoint
 from ..files.names import CHECKPOINT
@@ -22,6 +22,9 @@ OWN = {
     "step": Field((), "1", kept=True, dtype=np.int64),
     "initial_energy": Field((), "J", kept=True),
     "initial_speed": Field((), "m s-1", kept=True),
+    "earlier_edge_error": Field((), "J", kept=True),
+    "earlier_edge_scale": Field((), "kg+2 m+4 s-4", kept=True),
+    "earlier_entered": Field((), "1", kept=True, dtype=np.int64),
     "rank": Field(("n",), "1", kept=True, dtype=np.int64),
 }
 FIELDS = OWN | KEPT  # all that a state holds, by name
@@ -50,7 +53,10 @@ def check_checkpoint(last: Checkpoint, scenario: Scenario, model: Model, values:
     """Raise InputError if the checkpoint is not one of this run. `values` is the number of values per body that the
     rotational integrator keeps."""
     state, n = last.state, len(model.species)
-    sizes = {"n": n, "m": n + -n % LANES, "k": values}
+    padded = n + -n % LANES
+    depth = model.edges.depth
+    turning = padded if any(clump.arm for clump in model.clumps) else 0
+    sizes = {"n": n, "m": padded, "t": turning, "v": values, "h": depth, "x": depth if depth > 1 else 0, "k": -(-n // BLOCK)}
     shapes = {name: tuple(sizes.get(str(size), size) for size in field.shape) for name, field in FIELDS.items()}
     fits = state.keys() == FIELDS.keys()
     fits = fits and all(state[name].shape == shapes[name] and state[name].dtype == FIELDS[name].dtype for name in FIELDS)

@@ -16,6 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 from .. import quaternions
 from ..engine.compile.atomics import MOST_THREADS
 from ..engine.compile.kernels import compiled_for
+from ..engine.contact.zeta import mean_square
+from ..engine.past import unknown_past
 from ..engine.rotation.loading import rotation as compiled_rotation
 from ..engine.search.lists import SMALLEST_SKIN
 from ..engine.search.ordering import reorder, spatial_order
@@ -75,6 +77,9 @@ class Simulation:
     initial_energy: float  # exact energy of the initial state, J
     initial_speed: float  # speed of the fastest point of any body at the start, m/s
     rank: NDArray[np.int64]  # (n,) the column in `bodies` of each body of the scenario
+    earlier_edge_error: float  # J, before the bodies were last sorted; see `edge_error`
+    earlier_edge_scale: float  # J^2, likewise; see `edge_deviation`
+    earlier_entered: int  # likewise
     exact: bool  # whether the forces of a restored state came out the same, bit for bit
 
     def __init__(
@@ -126,6 +131,9 @@ class Simulation:
         spin = aligned(self._rotation.values, self.bodies.spin.shape[1])
         spin[:3], spin[3:] = self.bodies.spin, 0.0
         self.bodies = self.bodies._replace(spin=spin)
+        turning = self.bodies.orientation.shape[1] if self.bodies.arm.any() else 0
+        self._past = unknown_past(model.edges.depth, n, turning)
+        self.earlier_edge_error, self.earlier_edge_scale, self.earlier_entered = 0.0, 0.0, 0
         blocks = -(-n // BLOCK)
         self.threads = min(threads or sensible_threads(blocks), blocks, MOST_THREADS)  # the most that take part
         self._pace = Pace(self.threads if threads is None else None)
@@ -137,7 +145,7 @@ class Simulation:
     def _begin(self) -> None:
         """From the on-step motion of the model to step 0."""
         self._sort(SMALLEST_SKIN * float(self.bodies.bounding_radius.mean()))
-        self._advance_to(0)
+        self._find_forces()
         given = (self.bodies.velocity, self.bodies.orientation, self.bodies.spin[:3])
         start = self._observables(lambda some: [values[:, some] for values in given])
         self.initial_energy = start["total"]  # exact: of the state before it is staggered
@@ -155,7 +163,7 @@ class Simulation:
         self._make_world(0.0)
         for name, values in kept_arrays(self._world).items():
             values[...] = state[name]
-        self._advance_to(self.step)
+        self._find_forces()
         again = ((self.bodies.force, state["bodies/force"]), (self.bodies.torque, state["bodies/torque"]))
         self.exact = all(np.array_equal(new, old, equal_nan=True) for new, old in again)
 
@@ -198,6 +206,14 @@ class Simulation:
             if self._pending:
                 make_room(self._world)
 
+    def _find_forces(self) -> None:
+        """Find the forces of the present step, which may be found already; no contact begins or ends with this."""
+        account = [values.copy() for values in self._world.account]
+        self._pending = True
+        self._advance_to(self.step)
+        for values, before in zip(self._world.account, account, strict=True):
+            values[...] = before
+
     def _advance_together(self, steps: int) -> tuple[int, bool]:
         """Make steps on all threads, until they are made or the lists need more room. Returns the number of steps made and
         whether the forces of the last are still to be found."""
@@ -221,14 +237,39 @@ class Simulation:
         if len(self.rank) > BLOCK:
             order = spatial_order(self.bodies.position)
             reorder(self.bodies, order)
+            reorder(self._past, order)
             self.rank = np.argsort(order)[self.rank]
         self._make_world(skin)
 
     def _make_world(self, skin: float) -> None:
         model = self.model
+        if hasattr(self, "_world"):
+            earlier = self.edge_error, self._edge_scale, self.contacts_entered
+            self.earlier_edge_error, self.earlier_edge_scale, self.earlier_entered = earlier
         vars(self).pop("_world", None)  # there is memory for one, not for two
         watched = limits(self.scenario.guard if self.scenario else None, model)
-        self._world = make_world(self.bodies, model.templates, model.walls, model.constants, self.threads, skin, watched)
+        fixed = (model.templates, model.walls, model.constants)
+        self._world = make_world(self.bodies, *fixed, self.threads, skin, watched, model.edges, self._past)
+
+    @property
+    def edge_error(self) -> float:
+        """Energy error that the edges of contacts have made so far, J; if they are corrected, what that took out."""
+        return self.earlier_edge_error + float(self._world.account.edge_error.sum())
+
+    @property
+    def _edge_scale(self) -> float:
+        return self.earlier_edge_scale + float(self._world.account.edge_scale.sum())
+
+    @property
+    def edge_deviation(self) -> float:
+        """Standard deviation of the energy error that plain edges are expected to have made so far, J: each edge adds a
+        random number of mean 0. It grows as dt^(p+1), with the edge power p of the law: 5/2 for Hertz."""
+        return math.sqrt(self._edge_scale * mean_square(self.model.edges.power))
+
+    @property
+    def contacts_entered(self) -> int:
+        """The number of contacts that began so far."""
+        return self.earlier_entered + int(self._world.account.entered.sum())
 
     @property
     def alarm(self) -> Alarm | None:

@@ -37,6 +37,7 @@ class Contact(Table):
     """How bodies in contact push each other."""
 
     law: Annotated[str, PlainValidator(values.contact_law)] = "hertz"
+    edges: Annotated[str, PlainValidator(values.edges)] = "plain"  # or "corrected"
 
 
 class Domain(Table):

@@ -13,6 +13,7 @@ from .writing import key_text, shown, value_text
 
 MAX_COUNT = 10**7  # frames, energy rows
 MAX_BODIES = 10**9  # of one [[place]]; the model checks the memory once the clumps are known
+EDGES = ("plain", "corrected")
 MAX_SPHERES = 10_000  # of one clump: the time for its mass properties grows as their square
 LEAST_YOUNG, MAX_YOUNG = 1e-100, 1e100  # Pa: the kernels work with squares
 MAX_PACKING = 0.75  # just above the densest packing of equal spheres, 0.7405
@@ -197,6 +198,13 @@ def contact_law(value: Any) -> str:
     if (name := text(value)) not in LAWS:
         raise ValueError(unknown("contact law", name, LAWS))
     return name
+
+
+def edges(value: Any) -> str:
+    """How the edges of contacts are treated."""
+    if value not in EDGES:
+        raise ValueError(f"must be {' or '.join(map(shown, EDGES))}, got {shown(value)}")
+    return str(value)
 
 
 def builtin(value: Any) -> str:

@@ -4,22 +4,24 @@ import numpy as np
 
 from ..compile.kernels import inlined
 from ..geometry import index
-from ..state import CONTACTS
+from ..state import CHUNK, CONTACTS
 from ..threads import bodies_of
 from ..watching import find_too_deep
 from .adding import add_contacts, add_to_bodies, clear_forces
 from .batch import SECOND
+from .edges import find_edges, treat_edges
 from .finding import find_constants, find_touching
 
 
 @inlined
-def contact_forces(block, me, law, world):
+def contact_forces(block, me, law, world, step):
     """Set force and torque of the bodies of a block, and its elastic energy; raise an alarm for overlaps beyond the limit.
 
     `law` is the function pointer of a contact law. The limit for an overlap is in radii of the smaller sphere; it is
-    compared only for overlaps beyond the limit of the smallest sphere of all.
+    compared only for overlaps beyond the limit of the smallest sphere of all. The number of the step matters only at the
+    edges of contacts.
     """
-    bodies, spheres, lists, team = world.bodies, world.spheres, world.close, world.team
+    bodies, spheres, lists, team, walls = world.bodies, world.spheres, world.close, world.team, world.walls
     first, spheres_in_all = spheres.first, spheres.owner.size
     sphere_force, batch, pair = team.sphere_force[me], team.batch[me], team.pair[me]
     begin, end = bodies_of(block, block + 1, bodies.mass.size)
@@ -27,21 +29,34 @@ def contact_forces(block, me, law, world):
     clear_forces(block, lists, first_sphere, sphere_force)
 
     elastic, contacts = 0.0, index(0)
-    count = index(0)  # contacts found whose forces are still to be added
-    at, last = index(lists.room[block]), index(lists.room[block] + lists.wanted[block])
+    count, edges = index(0), index(0)  # contacts found whose forces are still to be added; edges of contacts found
+    start, last = index(lists.room[block]), index(lists.room[block] + lists.wanted[block])
+    at = start
     while at < last:
-        until = min(at + (index(CONTACTS) - count), last)
-        count = find_touching(at, until, count, world.walls, spheres, lists, pair, batch)
+        until = min(at + index(CHUNK), last)
+        count, touching = find_touching(at, until, count, walls, spheres, lists, pair, batch)
+        edges = find_edges(touching, start, until, edges, lists, world.edges.window)
         at = until
-        if count > index(0) and (count == index(CONTACTS) or at == last):
+        if count > index(CONTACTS - CHUNK) or (at == last and count > index(0)):
             contacts += count
-            find_constants(count, world.walls, world.constants, spheres, pair, batch)
+            find_constants(count, walls, world.constants, spheres, pair, batch)
             deep = law(np.int64(count), batch, team.limits.suspect)
             elastic = add_contacts(count, pair, batch, sphere_force, first_sphere, last_sphere, spheres_in_all, elastic)
             if deep > 0:
-                find_too_deep(count, pair, SECOND, spheres.place, world.walls, spheres_in_all, team.limits, team.alarm[me])
+                find_too_deep(count, pair, SECOND, spheres.place, walls, spheres_in_all, team.limits, team.alarm[me])
             count = index(0)
     lists.elastic[block] = elastic
+    if edges > index(0):
+        scene = bodies, world.templates, spheres, walls, world.constants, world.past, world.edges.dt
+        books = first_sphere, last_sphere, block, world.account, lists, world.edges
+        at = start
+        while at < start + edges:
+            count = treat_edges(
+                at, min(at + index(CONTACTS), start + edges), step, law, scene, books, pair, batch, team.edge_batch[me]
+            )
+            add_contacts(count, pair, batch, sphere_force, first_sphere, last_sphere, spheres_in_all, 0.0)
+            contacts += count
+            at += index(CONTACTS)
     if contacts > index(0) or lists.contacts[block] > 0:  # else forces and torques are zero already
         add_to_bodies(begin, end, block, contacts, first_sphere, bodies, spheres, lists, sphere_force)
     lists.contacts[block] = contacts

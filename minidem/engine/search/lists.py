@@ -4,11 +4,13 @@ import math
 
 from ..compile.kernels import inlined, internal
 from ..geometry import ONE, column, index, minus, set_centre, sphere, square, squared_distance, squared_distance_from_box
+from ..past import find_moved
 from ..quaternion import attitude, carried, matrix, squared_difference, turned_back
 from ..state import BLOCK
 from ..surfaces.plane import box_gap, gap
 from ..threads import any_says, barrier, bodies_of, share
 from .grid import fill_grid, near_bodies
+from .touching import mark_touching, return_marks, take_marks
 
 # Lists should last about this many steps: with a wider skin each step has more candidates, with a narrower one lists are
 # made more often.
@@ -29,7 +31,7 @@ def place_all(begin, end, bodies, templates, spheres):
         start = index(first[b])
         template = index(first_of[index(species[b])]) - start
         for s in range(start, index(first[b + ONE])):
-            set_centre(place, s, carried(position, b, rotation, centre, template + s))
+            set_centre(place, s, carried(column(position, b), rotation, centre, template + s))
 
 
 @inlined
@@ -53,7 +55,7 @@ def place_listed(block, bodies, templates, spheres, lists):
             rotation = matrix(attitude(orientation, b))
             template = first_of[index(species[b])] - first[b]
             last = b
-        set_centre(place, s, carried(position, b, rotation, centre, index(template + s)))
+        set_centre(place, s, carried(column(position, b), rotation, centre, index(template + s)))
 
 
 @internal
@@ -158,6 +160,7 @@ def find_candidates(me, world, skin):
     first, last = share(me, team, lists.wanted.size)
     begin, end = bodies_of(first, last, bodies.species.size)
     place_all(begin, end, bodies, world.templates, world.spheres)
+    find_moved(begin, end, bodies, world.past, lists.moved, world.edges.dt)
     if me == 0:
         fill_grid(bodies.position, skin, world.grid)
         lists.skin[0], lists.age[0] = skin, 0
@@ -196,19 +199,21 @@ def narrow(world, skin):
         elif not gap(walls, index(j - spheres_in_all), (this[0], this[1], this[2]))[0] < this[3] + skin:
             continue
         used[i] = True
-        close.subject[count], close.candidate[count] = i, j
+        close.subject[count], close.candidate[count], close.origin[count] = i, j, p
         count += 1
     for k in range(lists.listed_count[0]):
         if used[lists.listed[k]]:
             close.listed[listed_count] = lists.listed[k]
             listed_count += 1
     close.listed_count[0], close.wanted[0] = listed_count, count
+    if world.edges.window > 1:
+        take_marks(close, lists)
     close.skin[0], close.age[0] = skin, 0
     remember(begin, end, bodies, close)
 
 
 @internal
-def renew_lists(me, world):
+def renew_lists(me, world, step):
     """Make lists for the present positions. Returns whether there is room for them; if not, make room and call again."""
     bodies, lists, close = world.bodies, world.lists, world.close
     single = lists.wanted.size == 1
@@ -231,6 +236,12 @@ def renew_lists(me, world):
         barrier(world.team)
         if not find_candidates(me, world, skin):
             return False
+        if world.edges.window > 1:
+            first, last = share(me, world.team, lists.wanted.size)
+            for block in range(first, last):
+                mark_touching(block, step, world)
+    elif single and world.edges.window > 1:
+        return_marks(close, lists)
     if single:
         narrow(world, min(close_skin, 0.5 * LARGEST_SKIN * lists.skin[0]))
     return True

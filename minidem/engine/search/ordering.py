@@ -3,7 +3,7 @@ pairs reach from one block of bodies into another."""
 
 import numpy as np
 
-from ..state import Bodies, fields_of
+from ..state import Bodies, Past, fields_of
 
 _CELLS = 2**16  # along each axis
 
@@ -27,10 +27,11 @@ def _spread(bits):
     return (bits | bits << np.uint64(2)) & np.uint64(0x1249249249249249)
 
 
-def reorder(bodies: Bodies, order: np.ndarray) -> None:
+def reorder(arrays: Bodies | Past, order: np.ndarray) -> None:
     """Put the bodies in another order, in place: column k becomes what column order[k] was."""
     n = order.size
-    for name, field in fields_of(Bodies).items():
-        if field.shape[-1] in ("n", "m"):
-            for row in np.atleast_2d(getattr(bodies, name)):
+    for name, field in fields_of(type(arrays)).items():
+        values = getattr(arrays, name)
+        if field.shape[-1] in ("n", "m", "t") and values.size:
+            for row in values.reshape(-1, values.shape[-1]):
                 row[:n] = row[order]

@@ -1,0 +1,101 @@
+"""Where the bodies were in the steps before. The overlaps of these steps tell when a contact began or ended."""
+
+import math
+
+import numpy as np
+
+from .compile.fours import four_of
+from .compile.kernels import inlined
+from .geometry import FOUR, THREE, column, index, squared_distance
+from .quaternion import attitude, carried, matrix, squared_difference
+from .separation import from_sphere, from_wall, squared_distance_and_reach
+from .state import Past
+
+
+def unknown_past(depth, n, turning):
+    """A Past of `depth` steps that are not known, of n bodies and `turning` columns of orientations."""
+    return Past(np.full((depth if depth > 1 else 0, 3, n), np.nan), np.full((depth, 4, turning), np.nan))
+
+
+@inlined
+def remember_pose(begin, end, step, bodies, past):
+    """Store where bodies `begin` to `end` are at this step, before they move on."""
+    depth = past.orientation.shape[0]
+    if past.position.shape[0] > 0:
+        copy_rows(begin, end, bodies.position, past.position[step % depth])
+    if past.orientation.size > 0:
+        copy_rows(begin, end, bodies.orientation, past.orientation[step % depth])
+
+
+@inlined
+def copy_rows(begin, end, rows, copy):
+    """Copy columns `begin` to `end` of all rows."""
+    if end - begin == rows.shape[1]:  # in one go: rows of small systems are short
+        flat, flat_copy = rows.reshape(rows.size), copy.reshape(rows.size)
+        for k in range(rows.size):
+            flat_copy[k] = flat[k]
+        return
+    for c in range(rows.shape[0]):
+        for b in range(begin, end):
+            copy[c, b] = rows[c, b]
+
+
+@inlined
+def find_moved(begin, end, bodies, past, moved, dt):
+    """Set the distance (m) that no sphere of bodies `begin` to `end` exceeded in the steps of the past; NaN where these are
+    not known. search/lists.travelled explains the bound."""
+    for b in range(begin, end):
+        x, y, z = column(bodies.velocity, b)
+        bound = dt * math.sqrt(x * x + y * y + z * z) if past.position.shape[0] == 0 else 0.0
+        for slot in range(past.position.shape[0]):
+            bound += math.sqrt(squared_distance(column(bodies.position, b), column(past.position[slot], b)))
+        for slot in range(past.orientation.shape[0] if past.orientation.shape[2] > 0 else 0):
+            turn = squared_difference(attitude(bodies.orientation, b), attitude(past.orientation[slot], b))
+            bound += 2.0 * bodies.arm[b] * math.sqrt(turn)
+        moved[b] = bound
+
+
+@inlined
+def past_position(b, slot, bodies, past, dt):
+    """Centre of mass (m) of body b at the step in a slot of the past."""
+    if past.position.shape[0] > 0:
+        return column(past.position[slot], b)
+    x, v = bodies.position, bodies.velocity  # one step back: v is that of the half step between
+    return x[0, b] - dt * v[0, b], x[1, b] - dt * v[1, b], x[2, b] - dt * v[2, b]
+
+
+@inlined
+def past_sphere(s, slot, scene):
+    """Sphere s as a tuple x, y, z, radius (m) at the step in a slot of the past, placed as place_listed did."""
+    bodies, templates, spheres, _, _, past, dt = scene
+    b = index(spheres.owner[s])
+    radius = spheres.place[FOUR * index(s) + THREE]
+    middle = past_position(b, slot, bodies, past, dt)
+    if bodies.arm[b] == 0.0:
+        return middle[0], middle[1], middle[2], radius
+    rotation = matrix(attitude(past.orientation[slot], b))
+    template = index(templates.first[index(bodies.species[b])] - spheres.first[b] + s)
+    x, y, z = carried(middle, rotation, templates.centre, template)
+    return x, y, z, radius
+
+
+@inlined
+def past_separation(i, j, back, step, scene):
+    """Squared distance (m^2) and minus the reach (m) of sphere i and sphere or wall j, `back` steps before this one. `scene`
+    has bodies, templates, spheres, walls, constants and past of the world, and the time step (s)."""
+    _, _, spheres, walls, _, past, _ = scene
+    slot = (step - back) % past.orientation.shape[0]
+    this, others = past_sphere(i, slot, scene), spheres.owner.size
+    if j < others:
+        other = past_sphere(j, slot, scene)
+        apart = from_sphere(four_of(this[0], this[1], this[2], this[3]), four_of(other[0], other[1], other[2], other[3]))
+    else:
+        apart = from_wall(walls, index(j - others), this)
+    return squared_distance_and_reach(apart)
+
+
+@inlined
+def past_overlap(i, j, back, step, scene):
+    """Overlap (m) of sphere i and sphere or wall j, `back` steps before this one; NaN if not known."""
+    squared, minus_reach = past_separation(i, j, back, step, scene)
+    return -minus_reach - math.sqrt(squared)
