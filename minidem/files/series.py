@@ -19,6 +19,7 @@ FRAME = {  # name: (components, unit)
     "angular_velocity": (3, "rad s-1"),
 }
 ENERGIES = ("kinetic_translational", "kinetic_rotational", "elastic", "gravity", "total")  # J
+LOG = (*ENERGIES, "edge_error")  # columns of energy.csv after step and time, J
 VECTORS = {"momentum": "kg m s-1", "angular_momentum": "kg m+2 s-1"}
 LARGEST_BUFFER = 2**25  # bytes
 
@@ -91,7 +92,7 @@ def copy_rows(old: h5py.File, new: h5py.File, group: str, names: tuple[str, ...]
 def logged_rows(observables: h5py.Group) -> list[tuple[str, ...]]:
     """The rows of energy.csv, from the observables of a trajectory."""
     columns = [observables["total"]["step"][:].tolist(), observables["total"]["time"][:].tolist()]
-    columns += [observables[name]["value"][:].tolist() for name in ENERGIES]
+    columns += [observables[name]["value"][:].tolist() for name in LOG]
     return [tuple(map(repr, row)) for row in zip(*columns, strict=True)]
 
 
@@ -101,7 +102,7 @@ def logged_lines(path: Path, rows: int) -> list[tuple[str, ...]]:
         if path.is_file():  # a pipe might never end
             with open(path, newline="") as file:
                 found = [tuple(row) for row in islice(csv.reader(file), 1, 1 + rows)]
-            whole = len(found) == rows and all(len(row) == 2 + len(ENERGIES) for row in found)
+            whole = len(found) == rows and all(len(row) == 2 + len(LOG) for row in found)
             if whole and all(math.isfinite(float(value)) for row in found for value in row):
                 return found
     except (OSError, ValueError, csv.Error):

@@ -192,9 +192,12 @@ class Trajectory:
 
     @property
     def observables(self) -> dict[str, Array]:
-        """The energy log by name: step, time (s), the energies (J), momentum (kg m/s), angular_momentum (J s)."""
-        shapes = {name: () for name in ENERGIES} | {name: (3,) for name in VECTORS}
+        """The energy log by name: step, time (s), the energies (J), edge_error (J; not in runs of minidem 0.1), momentum
+        (kg m/s), angular_momentum (J s)."""
+        shapes: dict[str, tuple[int, ...]] = {name: () for name in ENERGIES} | {name: (3,) for name in VECTORS}
         with self._reading():
+            if "edge_error" in group_at(self._file, "observables"):
+                shapes["edge_error"] = ()
             return self._rows("observables", shapes)
 
     def frame(self, frame: int) -> Frame:

@@ -28,6 +28,7 @@ from ..files.series import (
     ENERGIES,
     FRAME,
     LARGEST_BUFFER,
+    LOG,
     VECTORS,
     append,
     copy_rows,
@@ -44,13 +45,14 @@ from ..model.building import Model
 from ..scenario.reading import Scenario
 from .restart import UNITS, origin_of
 
+PARTS = tuple(name for name in ENERGIES if name != "total")  # of the total energy
 FLUSH_EVERY = 0.5  # s of wall time between two writes to disk
 
 
 def check_room(directory: Path | None, scenario: Scenario, model: Model, copied: bool) -> None:
     """Raise InputError if the trajectory of a run would not fit on the disk, or in memory if there is no directory. Earlier
     files there are replaced and count as free, unless they are `copied`."""
-    columns = {"frames": len(model.species) * sum(size for size, _ in FRAME.values()), "energies": len(ENERGIES) + 6}
+    columns = {"frames": len(model.species) * sum(size for size, _ in FRAME.values()), "energies": len(LOG) + 6}
     rows = {key: min(getattr(scenario.output, key), model.steps + 1) for key in columns}
     needed = {key: 8 * rows[key] * (2 + columns[key]) for key in columns}
     if directory is None:
@@ -90,6 +92,8 @@ class Recorder:
         self.resumed = after is not None
         self.notes: list[str] = []  # what was found damaged
         self.totals: list[float] = []  # total energy at each row of the log, J
+        self.elastics: list[float] = []  # elastic energy at each row, J
+        self.edge_errors: list[float] = []  # energy error of the edges of contacts at each row, J
         self.initials: list[float] = []  # initial energy at each row, J; a program that changes the state changes it
         self.largest_parts = 0.0  # largest sum of the magnitudes of the energy's parts in any row, J
         self._frames: list[Frame] = []
@@ -126,7 +130,7 @@ class Recorder:
                 new = {name: beside(directory / name) for name in ("trajectory.h5", "energy.csv")}
                 self._csv = open(new["energy.csv"], "x", newline="")  # noqa: SIM115 - see _finish_manifest
                 self._table = csv.writer(self._csv)
-                self._table.writerow(["step", "time", *ENERGIES])
+                self._table.writerow(["step", "time", *LOG])
                 self._file = h5py.File(new["trajectory.h5"], "x", libver=("v110", "v110"))
                 self._lay_out(scenario, model, text, resolved)
                 damaged = after is not None and self._take_over(directory, after)
@@ -171,7 +175,7 @@ class Recorder:
         """Copy what was recorded up to a checkpoint into the new files; returns whether some of it is damaged. HDF5 does not
         write to a file whose writer was killed, and the old files stay safe until the copies are on the disk."""
         old, step = directory / "trajectory.h5", int(after.state["step"])
-        names = {"particles/bodies": tuple(FRAME), "observables": (*ENERGIES, *VECTORS)}
+        names = {"particles/bodies": tuple(FRAME), "observables": (*LOG, *VECTORS)}
         found: dict[str, int | None] = dict.fromkeys(names)
         with contextlib.suppress(InputError), opened(old) as file:
             for group in names:
@@ -181,9 +185,11 @@ class Recorder:
         else:
             log = logged_lines(directory / "energy.csv", after.rows)
         self._table.writerows(log)
-        self.totals = [float(row[-1]) for row in log]
+        columns = dict(zip(LOG, zip(*(map(float, row[2:]) for row in log), strict=True), strict=True)) if log else {}
+        self.totals, self.elastics, self.edge_errors = (list(columns.get(k, ())) for k in ("total", "elastic", "edge_error"))
         self.initials = [float(after.state["initial_energy"])] * len(log)  # a changed run cannot be resumed
-        self.largest_parts = max((sum(abs(float(part)) for part in row[2:-1]) for row in log), default=0.0)
+        parts = [np.abs(columns[name]) for name in PARTS] if log else [np.zeros(1)]
+        self.largest_parts = float(np.sum(parts, axis=0).max())
         frames = found["particles/bodies"]
         if None not in found.values() and frames == after.frames:
             return False
@@ -229,7 +235,7 @@ class Recorder:
         fixed(bodies, "mass", model.mass, "kg")
         fixed(bodies, "id", np.arange(len(model.species)), "1")
         series(bodies, {name: ((len(model.species), size), unit) for name, (size, unit) in FRAME.items()})
-        observables: dict[str, tuple[tuple[int, ...], str]] = {name: ((), "J") for name in ENERGIES}
+        observables: dict[str, tuple[tuple[int, ...], str]] = {name: ((), "J") for name in LOG}
         series(file.create_group("observables"), observables | {name: ((3,), unit) for name, unit in VECTORS.items()})
 
         parameters = file.create_group("parameters/minidem")
@@ -260,8 +266,10 @@ class Recorder:
         (J) that drifts at this step refer to."""
         self._observables.append((step, time_, values))
         self.totals.append(values["total"])
+        self.elastics.append(values["elastic"])
+        self.edge_errors.append(values["edge_error"])
         self.initials.append(initial)
-        self.largest_parts = max(self.largest_parts, sum(abs(values[name]) for name in ENERGIES if name != "total"))
+        self.largest_parts = max(self.largest_parts, sum(abs(values[name]) for name in PARTS))
         self.flush_if_due()
 
     def flush_if_due(self) -> None:
@@ -288,10 +296,10 @@ class Recorder:
             [(frame.step, frame.time, {name: getattr(frame, name) for name in FRAME}) for frame in self._frames],
         )
         self._frames, self._buffered = [], 0
-        append(self._file["observables"], (*ENERGIES, *VECTORS), self._observables)
+        append(self._file["observables"], (*LOG, *VECTORS), self._observables)
         if self.directory is not None:
             for step, time_, values in self._observables:
-                self._table.writerow([step, repr(time_), *(repr(values[name]) for name in ENERGIES)])
+                self._table.writerow([step, repr(time_), *(repr(values[name]) for name in LOG)])
             self._csv.flush()
         self._file.flush()
         self._observables = []

@@ -291,7 +291,8 @@ class Simulation:
         return motion
 
     def observables(self) -> dict[str, Any]:
-        """Energies (J), momentum (3,) (kg m/s) and angular momentum (3,) about the origin (J s) at the present step."""
+        """Energies and edge_error (J), momentum (3,) (kg m/s) and angular momentum (3,) about the origin (J s) at the present
+        step."""
         return self._observables(self._motion)
 
     def _observables(self, motion: Callable[[slice], Sequence[Array]]) -> dict[str, Any]:
@@ -304,6 +305,7 @@ class Simulation:
             "elastic": elastic,
             "gravity": sums.gravity,
             "total": sums.kinetic_translational + sums.kinetic_rotational + elastic + sums.gravity,
+            "edge_error": self.edge_error,
             "momentum": sums.momentum,
             "angular_momentum": sums.angular_momentum,
         }

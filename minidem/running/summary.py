@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..scenario.reading import Scenario
+from .edge_summary import edge_summary
 from .recorder import Recorder
 from .wall_clock import Clock
 
@@ -41,6 +42,8 @@ def run_summary(
 ) -> dict[str, Any]:
     """What `minidem run --json` prints about a run that has ended."""
     model, wall = simulation.model, clock.wall_s
+    totals, initials = np.array(recorder.totals), np.array(recorder.initials)
+    books = np.array(recorder.elastics), np.array(recorder.edge_errors)
     return {
         "run_dir": None if recorder.directory is None else str(recorder.directory),
         "bodies": len(model.species),
@@ -51,6 +54,7 @@ def run_summary(
         "us_per_step": 1e6 * wall / max(simulation.step, 1),
         "compile_s": clock.set_up,
         "integrator": scenario.integrator.rotation,
-        "energy": drift_summary(np.array(recorder.totals), np.array(recorder.initials), simulation.initial_energy),
+        "energy": drift_summary(totals, initials, simulation.initial_energy),
+        "edges": edge_summary(scenario.contact.edges, simulation.contacts_entered, totals, initials, *books)._asdict(),
         "status": status,
     }

@@ -1,0 +1,61 @@
+"""Where the energy error of a run comes from: the edges of contacts, or the bounded error of the scheme inside them."""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+PART = 4  # of a run without rows free of contacts: its drift is the change from the first to the last quarter
+
+
+class EdgeSummary(NamedTuple):
+    """All but the first two and the last are fractions of the initial energy; None for what is not known.
+
+    Rows of the energy log that fall into contacts differ from the others by the bounded error of the scheme, of order dt^2.
+    `drift` is free of it: |E - E0| in the last row without contacts or, if all rows have contacts, the change of the mean
+    energy from the first quarter of the rows to the last.
+    """
+
+    edges: str  # "plain" or "corrected"
+    contacts_entered: int
+    error: float | None  # made at the edges or, if these are corrected, taken out there
+    explained: float | None  # the part of the energy deviation that the error of plain edges explains
+    drift: float | None
+    bounded: float | None  # root mean square of the bounded error in rows with contacts
+    larger: str | None  # which of the last two is: "drift" or "bounded"
+
+
+def edge_summary(edges: str, entered: int, total: Array, initial: Array, elastic: Array, error: Array) -> EdgeSummary:
+    """The summary of a run from its energy log: arrays (rows,) in J."""
+    if not total.size or not np.isfinite(total).all() or not np.isfinite(error).all() or not initial.all():
+        return EdgeSummary(edges, entered, None, None, None, None, None)
+    deviation, error = (total - initial) / np.abs(initial), error / np.abs(initial)
+    smooth = deviation - error if edges == "plain" else deviation  # what edges do not explain
+    free = np.flatnonzero(elastic == 0)
+    if free.size:
+        last = int(free[-1])
+        drift = abs(float(deviation[last]))
+        inside = np.flatnonzero(elastic != 0)
+        scatter = smooth[inside] - np.interp(inside, free, smooth[free])
+    else:
+        last, part = total.size - 1, max(1, total.size // PART)
+        drift = abs(float(deviation[-part:].mean() - deviation[:part].mean()))
+        scatter = smooth - smooth.mean()
+    bounded = float(np.sqrt(np.mean(scatter**2))) if scatter.size else 0.0
+    explained = float(error[last] / deviation[last]) if edges == "plain" and deviation[last] else None
+    return EdgeSummary(
+        edges, entered, float(error[-1]), explained, drift, bounded, "drift" if drift >= bounded else "bounded"
+    )
+
+
+def as_text(found: dict[str, Any]) -> str:
+    """One line for the table that `minidem run` prints."""
+    contacts = f"{found['contacts_entered']:,} contacts entered"
+    if found["error"] is None or math.isnan(found["error"]):
+        return contacts
+    if found["edges"] == "corrected":
+        return f"corrected, {contacts}; the correction took out {found['error']:.3g}"
+    explained = "" if found["explained"] is None else f", {100 * found['explained']:.1f} % of the deviation"
+    return f"plain, {contacts}; they made {found['error']:.3g}{explained}"
