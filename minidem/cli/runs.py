@@ -154,9 +154,8 @@ def run_table(summary: dict[str, Any], planned: int) -> str:
         name: "none" if value is None else f"{value:.{3 if 'drift' in name else 6}g}"
         for name, value in summary["energy"].items()
     }
-    from ..running.edge_summary import as_text
+    from ..running.edge_summary import lines_of
 
-    drift, bounded = summary["edges"]["drift"], summary["edges"]["bounded"]
     rows = {
         "system": counted(summary["bodies"], summary["spheres"]),
         "integrator": f"{summary['integrator']}, dt {summary['dt']:.4g} s",
@@ -164,12 +163,11 @@ def run_table(summary: dict[str, Any], planned: int) -> str:
         "set-up": f"{summary['compile_s']:.2f} s",
         "energy": "initial {initial} J, final {final} J".format(**energy),
         "energy drift": "mean {drift_mean}, last {drift_last}, max {drift_max}".format(**energy),
-        "edges": as_text(summary["edges"]),
-        "errors": "" if bounded is None else f"drift {drift:.3g} without, bounded {bounded:.3g} within contacts",
+        **lines_of(summary["edges"]),
         "written to": summary["run_dir"],
         "status": summary["status"],
     }
-    return "\n".join(f"{name:<13} {value}" for name, value in rows.items() if value)
+    return "\n".join(f"{name:<13} {value}" for name, value in rows.items())
 
 
 def seconds(text: str | None) -> float:

@@ -1,6 +1,5 @@
 """Where the energy error of a run comes from: the edges of contacts, or the bounded error of the scheme inside them."""
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -45,17 +44,20 @@ def edge_summary(edges: str, entered: int, total: Array, initial: Array, elastic
         scatter = smooth - smooth.mean()
     bounded = float(np.sqrt(np.mean(scatter**2))) if scatter.size else 0.0
     explained = float(error[last] / deviation[last]) if edges == "plain" and deviation[last] else None
-    return EdgeSummary(
-        edges, entered, float(error[-1]), explained, drift, bounded, "drift" if drift >= bounded else "bounded"
-    )
+    larger = "drift" if drift >= bounded else "bounded"
+    return EdgeSummary(edges, entered, float(error[-1]), explained, drift, bounded, larger)
 
 
-def as_text(found: dict[str, Any]) -> str:
-    """One line for the table that `minidem run` prints."""
+def lines_of(found: dict[str, Any]) -> dict[str, str]:
+    """Lines for the table that `minidem run` prints, by name, of a summary as a mapping."""
     contacts = f"{found['contacts_entered']:,} contacts entered"
-    if found["error"] is None or math.isnan(found["error"]):
-        return contacts
+    if found["error"] is None:
+        return {"edges": f"{found['edges']}, {contacts}"}
+    sizes = f"drift {found['drift']:.3g}, bounded error within contacts {found['bounded']:.3g}"
+    error = {"error": f"mostly {'drift' if found['larger'] == 'drift' else 'bounded'}: {sizes}"}
+    if found["contacts_entered"] == 0 and found["bounded"] == 0:
+        return {"edges": f"{found['edges']}, {contacts}"}
     if found["edges"] == "corrected":
-        return f"corrected, {contacts}; the correction took out {found['error']:.3g}"
+        return {"edges": f"corrected, {contacts}; the correction took out {found['error']:.3g}"} | error
     explained = "" if found["explained"] is None else f", {100 * found['explained']:.1f} % of the deviation"
-    return f"plain, {contacts}; they made {found['error']:.3g}{explained}"
+    return {"edges": f"plain, {contacts}; energy error made there {found['error']:.3g}{explained}"} | error

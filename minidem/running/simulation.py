@@ -291,8 +291,8 @@ class Simulation:
         return motion
 
     def observables(self) -> dict[str, Any]:
-        """Energies and edge_error (J), momentum (3,) (kg m/s) and angular momentum (3,) about the origin (J s) at the present
-        step."""
+        """At the present step: energies and edge_error (J), momentum (3,) (kg m/s), angular momentum (3,) about the origin
+        (J s)."""
         return self._observables(self._motion)
 
     def _observables(self, motion: Callable[[slice], Sequence[Array]]) -> dict[str, Any]:

@@ -49,11 +49,12 @@ def test_run_prints_one_json_object(plain):
     assert outcome.code == 0, outcome.stderr
     assert outcome.stdout.count("\n") == 1
     summary = outcome.json
-    assert set(summary) == NUMBERS | COUNTS | WORDS | {"energy"}
+    assert set(summary) == NUMBERS | COUNTS | WORDS | {"energy", "edges"}
     assert {key: type(summary[key]) for key in NUMBERS | COUNTS | WORDS} == (
         dict.fromkeys(NUMBERS, float) | dict.fromkeys(COUNTS, int) | dict.fromkeys(WORDS, str)
     )
     assert set(summary["energy"]) == {"initial", "final", "drift_mean", "drift_last", "drift_max"}
+    assert set(summary["edges"]) == {"edges", "contacts_entered", "error", "explained", "drift", "bounded", "larger"}
     assert {type(value) for value in summary["energy"].values()} == {float}
 
 
@@ -167,7 +168,7 @@ def test_energies_beyond_all_numbers_are_still_json(minidem_command, directory, 
     """A step far too long, or absurd speeds: the run may end in any way, but prints and writes valid JSON."""
     guards = [word for name in ("contact", "overlap", "travel") for word in ("--set", f"guard.{name}=false")]
     outcome = minidem_command("run", "box.toml", "--set", change, "--set", "time.end=2", *guards, "--json")
-    assert set(outcome.json) == NUMBERS | COUNTS | WORDS | {"energy"}
+    assert set(outcome.json) == NUMBERS | COUNTS | WORDS | {"energy", "edges"}
     manifest = (directory / "output/some-rods/manifest.json").read_text()
     assert not re.search(r"\b(NaN|Infinity)\b", manifest)
 

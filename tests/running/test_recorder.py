@@ -68,6 +68,7 @@ energies = 41
 DT, STEPS = 4e-5, 1000
 FRAME = ("position", "velocity", "orientation", "angular_velocity")
 ENERGIES = ("kinetic_translational", "kinetic_rotational", "elastic", "gravity", "total")
+LOG = (*ENERGIES, "edge_error")
 # The grammar of H5MD's units module: factors with signed powers.
 UNITS = {
     "particles/bodies/box/edges": "m",
@@ -80,11 +81,11 @@ UNITS = {
     "particles/bodies/angular_velocity/value": "rad s-1",
     **{f"particles/bodies/{name}/step": "1" for name in FRAME},
     **{f"particles/bodies/{name}/time": "s" for name in FRAME},
-    **{f"observables/{name}/value": "J" for name in ENERGIES},
+    **{f"observables/{name}/value": "J" for name in LOG},
     "observables/momentum/value": "kg m s-1",
     "observables/angular_momentum/value": "kg m+2 s-1",
-    **{f"observables/{name}/step": "1" for name in (*ENERGIES, "momentum", "angular_momentum")},
-    **{f"observables/{name}/time": "s" for name in (*ENERGIES, "momentum", "angular_momentum")},
+    **{f"observables/{name}/step": "1" for name in (*LOG, "momentum", "angular_momentum")},
+    **{f"observables/{name}/time": "s" for name in (*LOG, "momentum", "angular_momentum")},
     "parameters/minidem/scenario": "1",
     "parameters/minidem/resolved": "1",
     **{f"parameters/minidem/clumps/{k}/spheres": "m" for k in range(2)},
@@ -196,13 +197,13 @@ def test_elements_share_their_step_and_time(file):
             assert len(places) == 1
         counts = {len(file[f"{group}/{name}/{key}"]) for name in names for key in ("step", "time", "value")}
         assert counts == {9 if group != "observables" else 41}
-    assert set(file["observables"]) == {*ENERGIES, "momentum", "angular_momentum"}
+    assert set(file["observables"]) == {*LOG, "momentum", "angular_momentum"}
 
 
 def test_shapes_and_types(file):
     for name, size in zip(FRAME, (3, 3, 4, 3), strict=True):
         assert file[f"particles/bodies/{name}/value"].shape == (9, 10, size)
-    for name in ENERGIES:
+    for name in LOG:
         assert file[f"observables/{name}/value"].shape == (41,)
     for name in ("momentum", "angular_momentum"):
         assert file[f"observables/{name}/value"].shape == (41, 3)
@@ -313,7 +314,7 @@ def test_drifts_are_those_of_the_log(result):
 def test_energy_csv_is_the_log_to_the_last_digit(directory, result):
     with open(os.path.join(directory, "energy.csv"), newline="") as table:
         header, *rows = csv.reader(table)
-    assert header == ["step", "time", *ENERGIES]
+    assert header == ["step", "time", *LOG]
     log = result.trajectory.observables
     assert len(rows) == 41
     for name, cells in zip(header, zip(*rows, strict=True), strict=True):

@@ -70,6 +70,8 @@ def run_numbers(manifest: Mapping[str, Any], trajectory: Trajectory | None, ener
         known |= {"steps": energies.data["step"][-1], "initial": own["energy_initial"], "final": energies.data["total"][-1]}
     if is_summary(summary := manifest.get("summary")):
         known |= summary | summary["energy"] | {"time": summary["steps"] * summary["dt"]}
+        if isinstance(edges := summary.get("edges"), dict):
+            known |= edges
     known |= {name: manifest.get(name) for name in ("seed", "threads")}
     versions = {"minidem": manifest.get("minidem"), "Python": manifest.get("python")}
     if isinstance(libraries := manifest.get("versions"), dict):
@@ -87,6 +89,10 @@ def run_numbers(manifest: Mapping[str, Any], trajectory: Trajectory | None, ener
         "energy drift, mean": value_of(known, "drift_mean"),
         "energy drift, last": value_of(known, "drift_last"),
         "energy drift, max": value_of(known, "drift_max"),
+        "contacts entered": value_of(known, "contacts_entered"),
+        "edges of contacts": value_of(known, "edges"),
+        "energy error of the edges / initial energy": value_of(known, "error"),
+        "bounded error within contacts": value_of(known, "bounded"),
         "wall time": value_of(known, "wall_s", "s"),
         "time per step": value_of(known, "us_per_step", "µs"),
         "set-up": value_of(known, "compile_s", "s"),
