@@ -149,6 +149,7 @@ class Lists(NamedTuple):
     room: np.ndarray  # (k+1,) int64, block k has room for candidates from room[k] to room[k+1]
     wanted: np.ndarray  # (k,) int64, number of candidates of each block
     edge: np.ndarray  # (c,) uint32, listed pairs at an edge, in the room of their block
+    edges: np.ndarray  # (k,) int64, their number in each block
     subject: np.ndarray  # (c,) uint32, the sphere that has the candidate
     candidate: np.ndarray  # (c,) uint32, sphere; s + w for wall w
     # Which pairs touched in the last step, and in the one before: (c / CHUNK,) uint64, a bit for each pair. The pairs of a

@@ -1,6 +1,7 @@
 """The time step: leapfrog for the centres of mass, any scheme for the rotation, contacts at the new positions."""
 
 from .compile.kernels import inlined, kernel
+from .contact.edges import edge_forces
 from .contact.forces import contact_forces
 from .past import remember_pose
 from .search.lists import place_listed, renew_lists, travelled
@@ -45,7 +46,10 @@ def find_forces(me, law, world, outdated, inspected, dt, step):
     if outdated and not renew_lists(me, world, step):
         return False
     for block in range(first, last):
-        contact_forces(block, me, law, world, step)
+        contact_forces(block, me, law, world)
+        if world.close.edges[block] > 0:
+            scene = bodies, world.templates, world.spheres, world.walls, world.constants, world.past, world.edges.dt
+            edge_forces(block, step, law, scene, world.close, world.edges, world.account, team.edge_batch[me])
     barrier(team)
     return True
 

@@ -56,6 +56,7 @@ def make_world(bodies, templates, walls, constants, threads=1, skin=0.0, limits=
         touched_before=np.empty(0, np.uint64),
         origin=np.empty(0, np.uint32),
         edge=np.empty(0, np.uint32),
+        edges=np.zeros(blocks, np.int64),
         skin=np.array([skin]),
         age=np.zeros(1, np.int64),
         old_position=np.full((3, n), np.nan),  # outdated

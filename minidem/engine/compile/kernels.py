@@ -91,11 +91,14 @@ uncounted = known_options(_nrt=False)
 # For functions that Python never calls: 8 s of a first run.
 _no_wrappers = known_options(no_cpython_wrapper=True, no_cfunc_wrapper=True)
 _forced = known_options(forceinline=True)  # a step takes 30 % (small systems) to 80 % of the time
+_not_forced = known_options(forceinline=False)  # else it is inherited from an inlined caller
 
 # Division by zero must not raise: the check is a branch, and branches keep LLVM from using vector lanes.
 # If fastmath were left open, it would be that of the first caller, and results would depend on the order of compilation.
 _common = {"error_model": "numpy", "fastmath": False, **uncounted, **_no_wrappers}
 internal = njit(**_common, **_pipeline_of_inlined_parts)
+# Never inlined, for what is rarely called: it would take registers from the loops around it.
+rare = njit(**_common, **_not_forced, **_pipeline_of_inlined_parts)
 inlined = njit(**_common, **_forced, **_pipeline_of_inlined_parts)
 # For the rotation: a product and a sum, both in such functions, may become one instruction with one rounding.
 fused = njit(**_common | {"fastmath": {"contract"}}, **_forced, **_pipeline_of_parts)

@@ -26,14 +26,15 @@ import math
 
 import numpy as np
 
-from ..compile.fours import four_at, numbers_of, put_four
-from ..compile.kernels import inlined, internal
+from ..compile.fours import four_at, numbers_of
+from ..compile.kernels import inlined, rare
 from ..geometry import FOUR, ONE, TWO, column, index, minus, sphere
 from ..past import past_overlap
 from ..quaternion import attitude, to_body
 from ..separation import from_sphere, from_wall
 from ..state import CHUNK, Edges
-from .batch import CONSTANT, ENERGY, FIRST, FORCE, RADII, SECOND
+from ..threads import bodies_of
+from .batch import CONSTANT, FORCE, RADII
 from .finding import constant_of
 from .zeta import smooth_part
 
@@ -50,12 +51,14 @@ def edges_of(power, corrected, dt):
 
 
 @inlined
-def smooth_zeta(series, k, theta):
-    """zeta(-p - k, 1 + theta) for k from -1 to 2, from its polynomial in 2 theta - 1."""
-    y, found = 2.0 * theta - 1.0, 0.0
-    for c in range(series.shape[1] - 1, -1, -1):
-        found = found * y + series[k + 1, c]
-    return found
+def smooth_zetas(series, theta):
+    """zeta(1 - p, t), zeta(-p, t), zeta(-p - 1, t) and zeta(-p - 2, t) at t = 1 + theta, from their polynomials in 2 theta - 1.
+    All at once: each sum waits for its last term, but not for the other sums."""
+    y, a, b, c, d = 2.0 * theta - 1.0, 0.0, 0.0, 0.0, 0.0
+    for k in range(series.shape[1] - 1, -1, -1):
+        a, b = a * y + series[0, k], b * y + series[1, k]
+        c, d = c * y + series[2, k], d * y + series[3, k]
+    return a, b, c, d
 
 
 @inlined
@@ -104,16 +107,16 @@ def kicks(later, earlier, before, mobility, pair, law, edges, batch):
     theta = x if ends else 1.0 - x
     power = theta * math.sqrt(theta) if p == 1.5 else theta**p  # the first is faster
     force = force_at(g, pair, law, batch)
-    z0 = power + smooth_zeta(edges.series, 0, theta)
+    slope_zeta, zeta0, zeta1, zeta2 = smooth_zetas(edges.series, theta)
+    z0 = power + zeta0
     if not corrected:
         return g, force, force * z0, 0.0, 0.0
     bend = 0.5 * p * min(max(curvature / g, -STEEPEST), STEEPEST)
-    z1 = power * theta + smooth_zeta(edges.series, 1, theta)
-    z2 = power * theta * theta + smooth_zeta(edges.series, 2, theta)
+    z1, z2 = power * theta + zeta1, power * theta * theta + zeta2
     m0, m1 = force * (z0 + bend * z1), force * ((z1 - theta * z0) + bend * (z2 - theta * z1))
     if ends:
         return g, force, m0, -2.0 * m0 - m1 - 0.5 * mobility * m0 * m0 / g, m0 + m1
-    next_power, slope_zeta = (1.0 + theta) ** p, smooth_zeta(edges.series, -1, theta)
+    next_power = (1.0 + theta) * math.sqrt(1.0 + theta) if p == 1.5 else (1.0 + theta) ** p
     h0 = 0.5 * power - (p + 1.0) * z0 + p * (power + theta * slope_zeta)
     h1 = 0.5 * next_power - (p + 1.0) * (z0 - power) + p * (1.0 + theta) * slope_zeta
     w = m1 - m0
@@ -141,19 +144,31 @@ def find_edges(touching, start, until, edges, lists, window):
     return edges
 
 
-@internal
-def treat_edges(begin, end, step, law, scene, books, pair, batch, space):
-    """Keep account of the listed edges `begin` to `end`. If edges are corrected, put the forces of the correction into a
-    batch. Returns their number.
+@inlined
+def push(s, force, bodies, spheres):
+    """Add a force (N, world) at the centre of sphere s to its body."""
+    b = index(spheres.owner[s])
+    fx, fy, fz = force
+    bodies.force[0, b] += fx
+    bodies.force[1, b] += fy
+    bodies.force[2, b] += fz
+    if bodies.arm[b] > 0.0:
+        x, y, z = minus(sphere(spheres.place, s), column(bodies.position, b))
+        u, v, w = to_body(attitude(bodies.orientation, b), (y * fz - z * fy, z * fx - x * fz, x * fy - y * fx))
+        bodies.torque[0, b] += u
+        bodies.torque[1, b] += v
+        bodies.torque[2, b] += w
 
-    `scene` is as in past.py, `books` has the block's first and last + 1 sphere, its number, the account, lists and edges;
-    `space` is a second batch to work with.
-    """
-    first_sphere, last_sphere, block, account, lists, edges = books
+
+@rare
+def edge_forces(block, step, law, scene, lists, edges, account, space):
+    """Keep account of the edges that a block has listed and, if edges are corrected, add the forces of the correction to the
+    block's bodies. `scene` is as in past.py, `space` a batch to work with."""
     bodies, _, spheres, walls, constants, _, dt = scene
     others, corrected = spheres.owner.size, edges.window == 7
-    count = index(0)
-    for e in range(begin, end):
+    begin, end = bodies_of(block, block + 1, bodies.mass.size)
+    first_sphere, last_sphere = spheres.first[begin], spheres.first[end]
+    for e in range(lists.room[block], lists.room[block] + lists.edges[block]):
         p = lists.edge[e]
         i, j = lists.subject[p], lists.candidate[p]
         this = sphere(spheres.place, i)
@@ -165,10 +180,10 @@ def treat_edges(begin, end, step, law, scene, books, pair, batch, space):
             radii = this[3] * -numbers_of(apart)[3]  # R* = R at a wall
         dx, dy, dz, minus_reach = numbers_of(apart)
         distance = math.sqrt(max(dx * dx + dy * dy + dz * dz, 1e-300))
+        normal = dx / distance, dy / distance, dz / distance
         contact = -minus_reach, radii, constant_of(i, j, spheres, walls, constants)
         mobility = 0.0
         if corrected:
-            normal = dx / distance, dy / distance, dz / distance
             mobility = inverse_mass(i, normal, bodies, spheres)
             if j < others:
                 mobility += inverse_mass(j, normal, bodies, spheres)
@@ -184,13 +199,11 @@ def treat_edges(begin, end, step, law, scene, books, pair, batch, space):
                 g, force, m0, first, second = kicks(later, earlier, before, mobility, contact, law, edges, space)
                 added += second if ago > 0 else first
                 if ago == 0:
-                    share = 1.0 if j >= others or first_sphere <= j < last_sphere else 0.5
+                    share = 1.0 if j >= others or first_sphere <= j < last_sphere else 0.5  # the other block has the rest
                     account.edge_error[block] += share * m0 * g * (-1.0 if later > 0.0 else 1.0)
-                    account.edge_scale[block] += share * (force * g) ** 2
+                    account.edge_scale[block] += share * (force * g) * (force * g)
                     account.entered[block] += later > 0.0 and (share == 1.0 or i < j)
         if corrected:
-            put_four(batch, FOUR * count, apart)
-            pair[FIRST + count], pair[SECOND + count] = i, j
-            batch[FORCE + count], batch[ENERGY + count] = added / distance, 0.0
-            count += ONE
-    return count
+            push(i, (added * normal[0], added * normal[1], added * normal[2]), bodies, spheres)
+            if first_sphere <= j < last_sphere:
+                push(j, (-added * normal[0], -added * normal[1], -added * normal[2]), bodies, spheres)

@@ -9,17 +9,17 @@ from ..threads import bodies_of
 from ..watching import find_too_deep
 from .adding import add_contacts, add_to_bodies, clear_forces
 from .batch import SECOND
-from .edges import find_edges, treat_edges
+from .edges import find_edges
 from .finding import find_constants, find_touching
 
 
 @inlined
-def contact_forces(block, me, law, world, step):
+def contact_forces(block, me, law, world):
     """Set force and torque of the bodies of a block, and its elastic energy; raise an alarm for overlaps beyond the limit.
 
     `law` is the function pointer of a contact law. The limit for an overlap is in radii of the smaller sphere; it is
-    compared only for overlaps beyond the limit of the smallest sphere of all. The number of the step matters only at the
-    edges of contacts.
+    compared only for overlaps beyond the limit of the smallest sphere of all. Edges of
+    contacts are listed, for edge_forces.
     """
     bodies, spheres, lists, team, walls = world.bodies, world.spheres, world.close, world.team, world.walls
     first, spheres_in_all = spheres.first, spheres.owner.size
@@ -46,17 +46,7 @@ def contact_forces(block, me, law, world, step):
                 find_too_deep(count, pair, SECOND, spheres.place, walls, spheres_in_all, team.limits, team.alarm[me])
             count = index(0)
     lists.elastic[block] = elastic
-    if edges > index(0):
-        scene = bodies, world.templates, spheres, walls, world.constants, world.past, world.edges.dt
-        books = first_sphere, last_sphere, block, world.account, lists, world.edges
-        at = start
-        while at < start + edges:
-            count = treat_edges(
-                at, min(at + index(CONTACTS), start + edges), step, law, scene, books, pair, batch, team.edge_batch[me]
-            )
-            add_contacts(count, pair, batch, sphere_force, first_sphere, last_sphere, spheres_in_all, 0.0)
-            contacts += count
-            at += index(CONTACTS)
     if contacts > index(0) or lists.contacts[block] > 0:  # else forces and torques are zero already
         add_to_bodies(begin, end, block, contacts, first_sphere, bodies, spheres, lists, sphere_force)
-    lists.contacts[block] = contacts
+    lists.contacts[block] = contacts + edges  # what edges add must be cleared, too
+    lists.edges[block] = edges

@@ -2,7 +2,7 @@
 do not depend on when the lists were made."""
 
 from ..compile.fours import four_at
-from ..compile.kernels import inlined, internal
+from ..compile.kernels import inlined, rare
 from ..geometry import FOUR, ONE, index, sphere, square
 from ..past import past_separation
 from ..separation import from_sphere, from_wall, squared_distance_and_reach
@@ -11,7 +11,7 @@ from ..state import CHUNK
 ROUND_OFF = 1.01  # by which the bound of what bodies have moved is enlarged
 
 
-@internal
+@rare
 def mark_touching(block, step, world):
     """Mark the pairs of a block that touched in the steps before this one. A step that is not known counts as the next."""
     lists = world.lists
