@@ -52,8 +52,8 @@ def edges_of(power, corrected, dt):
 
 @inlined
 def smooth_zetas(series, theta):
-    """zeta(1 - p, t), zeta(-p, t), zeta(-p - 1, t) and zeta(-p - 2, t) at t = 1 + theta, from their polynomials in 2 theta - 1.
-    All at once: each sum waits for its last term, but not for the other sums."""
+    """zeta(1 - p, t), zeta(-p, t), zeta(-p - 1, t) and zeta(-p - 2, t) at t = 1 + theta, from their polynomials in
+    2 theta - 1. All at once: each sum waits for its last term, but not for the other sums."""
     y, a, b, c, d = 2.0 * theta - 1.0, 0.0, 0.0, 0.0, 0.0
     for k in range(series.shape[1] - 1, -1, -1):
         a, b = a * y + series[0, k], b * y + series[1, k]
