@@ -30,11 +30,6 @@ def remember_pose(begin, end, step, bodies, past):
 @inlined
 def copy_rows(begin, end, rows, copy):
     """Copy columns `begin` to `end` of all rows."""
-    if end - begin == rows.shape[1]:  # in one go: rows of small systems are short
-        flat, flat_copy = rows.reshape(rows.size), copy.reshape(rows.size)
-        for k in range(rows.size):
-            flat_copy[k] = flat[k]
-        return
     for c in range(rows.shape[0]):
         for b in range(begin, end):
             copy[c, b] = rows[c, b]

@@ -372,7 +372,7 @@ def test_energy_log_after_a_damaged_trajectory_and_another_restart(stopped, tmp_
     assert (stopped / "energy.csv").read_bytes() == (tmp_path / "whole/energy.csv").read_bytes()
 
 
-@pytest.mark.parametrize("unknown", ["turn = 0.5\n", '[contact]\nlaw = "hertz"\n'])
+@pytest.mark.parametrize("unknown", ["turn = 0.5\n", 'edges = "plain"\n', '[contact]\nlaw = "hertz"\nedges = "plain"\n'])
 def test_scenario_that_another_version_wrote_otherwise(stopped, unknown):
     """Without a key or a table that has its defaults, as a version would write that did not know it."""
     last = read_checkpoint(stopped / "checkpoint.h5")
