@@ -216,7 +216,6 @@ def test_linear_spring_gains(linear):
     beginning and end would cancel."""
     linear(1)
     plain, corrected = (Collisions("ball", edges, 40.4, 2, "linear") for edges in ("plain", "corrected"))
-    print(plain.rms, corrected.rms, np.mean(corrected.error), plain.simulation.edge_error, plain.simulation.edge_deviation)
     assert corrected.rms < plain.rms / 20
     made = np.sum(plain.error * plain.energy)
     assert plain.simulation.edge_error == pytest.approx(made, abs=0.02 * plain.simulation.edge_deviation)

@@ -28,7 +28,7 @@ import numpy as np
 
 from ..compile.fours import four_at, numbers_of, put_four
 from ..compile.kernels import inlined, internal
-from ..geometry import FOUR, ONE, TWO, column, index, minus, sphere
+from ..geometry import FOUR, ONE, TWO, column, index, minus, sphere, square
 from ..past import past_overlap
 from ..quaternion import attitude, to_body
 from ..separation import from_sphere, from_wall
@@ -186,7 +186,7 @@ def treat_edges(begin, end, step, law, scene, books, pair, batch, space):
                 if ago == 0:
                     share = 1.0 if j >= others or first_sphere <= j < last_sphere else 0.5
                     account.edge_error[block] += share * m0 * g * (-1.0 if later > 0.0 else 1.0)
-                    account.edge_scale[block] += share * (force * g) ** 2
+                    account.edge_scale[block] += share * square(force * g)
                     account.entered[block] += later > 0.0 and (share == 1.0 or i < j)
         if corrected:
             put_four(batch, FOUR * count, apart)
