@@ -30,11 +30,6 @@ def remember_pose(begin, end, step, bodies, past):
 @inlined
 def copy_rows(begin, end, rows, copy):
     """Copy columns `begin` to `end` of all rows."""
-    if end - begin == rows.shape[1]:  # in one go: rows of small systems are short
-        flat, flat_copy = rows.reshape(rows.size), copy.reshape(rows.size)
-        for k in range(rows.size):
-            flat_copy[k] = flat[k]
-        return
     for c in range(rows.shape[0]):
         for b in range(begin, end):
             copy[c, b] = rows[c, b]
@@ -42,17 +37,22 @@ def copy_rows(begin, end, rows, copy):
 
 @inlined
 def find_moved(begin, end, bodies, past, moved, dt):
-    """Set the distance (m) that no sphere of bodies `begin` to `end` exceeded in the steps of the past; NaN where these are
-    not known. search/lists.travelled explains the bound."""
+    """Set the distance (m) beyond which no sphere of bodies `begin` to `end` was from its present place in the known steps
+    of the past. search/lists.travelled explains the bound."""
     for b in range(begin, end):
         x, y, z = column(bodies.velocity, b)
         bound = dt * math.sqrt(x * x + y * y + z * z) if past.position.shape[0] == 0 else 0.0
-        for slot in range(past.position.shape[0]):
-            bound += math.sqrt(squared_distance(column(bodies.position, b), column(past.position[slot], b)))
-        for slot in range(past.orientation.shape[0] if past.orientation.shape[2] > 0 else 0):
-            turn = squared_difference(attitude(bodies.orientation, b), attitude(past.orientation[slot], b))
-            bound += 2.0 * bodies.arm[b] * math.sqrt(turn)
-        moved[b] = bound
+        largest = bound if past.orientation.shape[2] == 0 else 0.0
+        for slot in range(past.orientation.shape[0]):
+            away = bound
+            if past.position.shape[0] > 0:
+                away = math.sqrt(squared_distance(column(bodies.position, b), column(past.position[slot], b)))
+            if past.orientation.shape[2] > 0:
+                turn = squared_difference(attitude(bodies.orientation, b), attitude(past.orientation[slot], b))
+                away += 2.0 * bodies.arm[b] * math.sqrt(turn)
+            if away > largest:  # not of a NaN
+                largest = away
+        moved[b] = largest
 
 
 @inlined

@@ -32,6 +32,7 @@ def joint_errors(data: Mapping[str, Any], wrong: set[Loc]) -> Iterator[tuple[Loc
             yield ("place",), "random placement needs a box; add one to [domain] or use [[body]]"
     yield from _place_errors(data, wrong)
     yield from _law_errors(data, wrong)
+    yield from _edge_errors(data, wrong)
     if place == [] and body == []:
         yield ("body",), "there is nothing to simulate; add at least one [[body]] or [[place]]"
 
@@ -66,6 +67,19 @@ def _law_errors(data: Mapping[str, Any], wrong: set[Loc]) -> Iterator[tuple[Loc,
             for key in LAWS[law].keys:
                 if key not in table:
                     yield (*loc, key), f'required by contact.law = "{law}", but missing'
+
+
+def _edge_errors(data: Mapping[str, Any], wrong: set[Loc]) -> Iterator[tuple[Loc, str]]:
+    """Corrected edges of a law that does not say how its force begins."""
+    from ..engine.contact.registry import LAWS
+
+    if wrong & {("contact",), ("contact", "law"), ("contact", "edges")}:
+        return
+    contact = data.get("contact", {})
+    law = contact.get("law", Contact().law)
+    if contact.get("edges", Contact().edges) == "corrected" and LAWS[law].edge_power is None:
+        why = f'contact.law = "{law}" has no edge_power: its force does not begin with a power of the overlap'
+        yield ("contact", "edges"), f'must be "plain", got "corrected"; {why}'
 
 
 def _used_materials(data: Mapping[str, Any]) -> set[Any]:

@@ -23,6 +23,7 @@ from brute_force import (
 from texts import scenario_text
 
 from minidem.engine.state import BLOCK
+from minidem.engine.state import CHUNK as LEAST_ROOM
 from minidem.engine.world import make_room
 from minidem.model.building import build_model
 from minidem.running import simulation as engine
@@ -121,7 +122,7 @@ def trajectory(model, threads=1, skin=0.0, lists=None, cramped=False):
         if cramped:
             world.lists.wanted[:] = 0
             make_room(world)
-            assert world.lists.candidate.size < 20 * world.lists.wanted.size
+            assert world.lists.candidate.size == LEAST_ROOM * world.lists.wanted.size
         if chunk == 0:
             rooms += find_forces(world)
         age = world.lists.age[0]

@@ -14,7 +14,7 @@ from runs import CLUMPS, assert_same, scene
 
 from minidem import InputError, resume, run
 from minidem.engine.rotation.registry import SCHEMES
-from minidem.engine.state import Bodies, fields_of
+from minidem.engine.state import Account, Bodies, Past, fields_of
 from minidem.files.checkpoint import read_checkpoint, write_checkpoint
 from minidem.model.building import build_model
 from minidem.running import simulation, wall_clock
@@ -112,22 +112,26 @@ def test_checkpoint_is_the_state(tmp_path):
 @pytest.mark.parametrize("rotation", ["spiral", "free-rotor", "simo-wong"])
 def test_every_array_is_as_its_descriptor_says(rotation):
     """Shape and type; what a checkpoint holds and a restart checks is made from these."""
-    sim = simulation.Simulation(scene("rods", rotation, count=13))
-    sizes = {"n": 13, "m": 16, "k": sim._rotation.values}
-    for name, field in fields_of(Bodies).items():
-        values = getattr(sim.bodies, name)
-        assert values.shape == tuple(sizes.get(size, size) for size in field.shape), name
-        assert values.dtype == field.dtype, name
-    assert sim.state.keys() == FIELDS.keys() and fields_of(Bodies).keys() == set(Bodies._fields)
-    assert {name for name, field in fields_of(Bodies).items() if field.kept} == {
-        name.removeprefix("bodies/") for name in FIELDS if name.startswith("bodies/")
-    }
+    for edges, depth in (("plain", 1), ("corrected", 3)):
+        sim = simulation.Simulation(scene("rods", rotation, count=13).with_changes({"contact.edges": edges}))
+        sizes = {"n": 13, "m": 16, "v": sim._rotation.values, "t": 16, "h": depth, "x": depth if depth > 1 else 0, "k": 1}
+        for part in (Bodies, Past, Account):
+            arrays = getattr(sim._world, part.__name__.lower())
+            for name, field in fields_of(part).items():
+                values = getattr(arrays, name)
+                assert values.shape == tuple(sizes.get(size, size) for size in field.shape), name
+                assert values.dtype == field.dtype, name
+            assert fields_of(part).keys() == set(part._fields)
+            assert {name for name, field in fields_of(part).items() if field.kept} == {
+                name.partition("/")[2] for name in FIELDS if name.startswith(f"{part.__name__.lower()}/")
+            }
+        assert sim.state.keys() == FIELDS.keys()
 
 
 def test_checkpoint_of_another_layout(stopped):
     for name in ("checkpoint.h5", "checkpoint.previous.h5"):
         data = (stopped / name).read_bytes()
-        (stopped / name).write_bytes(data.replace(b"minidem checkpoint 2\n", b"minidem checkpoint 1\n", 1))
+        (stopped / name).write_bytes(data.replace(b"minidem checkpoint 3\n", b"minidem checkpoint 1\n", 1))
         with pytest.raises(InputError, match="not a whole checkpoint for this version of minidem"):
             read_checkpoint(stopped / name)
 
@@ -296,7 +300,7 @@ def test_checkpoints_of_another_version(stopped):
     """The message says that they are of another version, not only that none can be used."""
     for name in ("checkpoint.h5", "checkpoint.previous.h5"):
         content = (stopped / name).read_bytes()
-        (stopped / name).write_bytes(content.replace(b"minidem checkpoint 2\n", b"minidem checkpoint 1\n", 1))
+        (stopped / name).write_bytes(content.replace(b"minidem checkpoint 3\n", b"minidem checkpoint 1\n", 1))
     with pytest.raises(InputError, match=r"checkpoint.h5: not a whole checkpoint for this version of minidem"):
         resume(stopped)
 
@@ -368,7 +372,7 @@ def test_energy_log_after_a_damaged_trajectory_and_another_restart(stopped, tmp_
     assert (stopped / "energy.csv").read_bytes() == (tmp_path / "whole/energy.csv").read_bytes()
 
 
-@pytest.mark.parametrize("unknown", ["turn = 0.5\n", '[contact]\nlaw = "hertz"\n'])
+@pytest.mark.parametrize("unknown", ["turn = 0.5\n", 'edges = "plain"\n', '[contact]\nlaw = "hertz"\nedges = "plain"\n'])
 def test_scenario_that_another_version_wrote_otherwise(stopped, unknown):
     """Without a key or a table that has its defaults, as a version would write that did not know it."""
     last = read_checkpoint(stopped / "checkpoint.h5")

@@ -28,7 +28,7 @@ import numpy as np
 
 from ..compile.fours import four_at, numbers_of
 from ..compile.kernels import inlined, rare
-from ..geometry import FOUR, ONE, TWO, column, index, minus, sphere
+from ..geometry import FOUR, ONE, TWO, column, index, minus, sphere, square
 from ..past import past_overlap
 from ..quaternion import attitude, to_body
 from ..separation import from_sphere, from_wall
@@ -201,7 +201,7 @@ def edge_forces(block, step, law, scene, lists, edges, account, space):
                 if ago == 0:
                     share = 1.0 if j >= others or first_sphere <= j < last_sphere else 0.5  # the other block has the rest
                     account.edge_error[block] += share * m0 * g * (-1.0 if later > 0.0 else 1.0)
-                    account.edge_scale[block] += share * (force * g) * (force * g)
+                    account.edge_scale[block] += share * square(force * g)
                     account.entered[block] += later > 0.0 and (share == 1.0 or i < j)
         if corrected:
             push(i, (added * normal[0], added * normal[1], added * normal[2]), bodies, spheres)

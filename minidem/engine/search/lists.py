@@ -10,13 +10,14 @@ from ..state import BLOCK
 from ..surfaces.plane import box_gap, gap
 from ..threads import any_says, barrier, bodies_of, share
 from .grid import fill_grid, near_bodies
-from .touching import mark_touching, return_marks, take_marks
+from .touching import ROUND_OFF, is_marked, mark_touching, return_marks, take_marks
 
 # Lists should last about this many steps: with a wider skin each step has more candidates, with a narrower one lists are
 # made more often.
 STEPS_PER_LIST = 100
 STEPS_PER_CLOSE_LIST = 15
 SMALLEST_SKIN, LARGEST_SKIN = 0.02, 0.5  # in mean bounding radii; for close lists in half skins of the others
+LARGEST_FOR_EDGES = 1.0  # what pairs that have just parted may add to the skin, in mean bounding radii
 LARGEST_OF_MANY = 0.35  # the largest skin of several blocks, which have no close lists: each step looks at every candidate
 
 
@@ -160,7 +161,6 @@ def find_candidates(me, world, skin):
     first, last = share(me, team, lists.wanted.size)
     begin, end = bodies_of(first, last, bodies.species.size)
     place_all(begin, end, bodies, world.templates, world.spheres)
-    find_moved(begin, end, bodies, world.past, lists.moved, world.edges.dt)
     if me == 0:
         fill_grid(bodies.position, skin, world.grid)
         lists.skin[0], lists.age[0] = skin, 0
@@ -193,11 +193,14 @@ def narrow(world, skin):
         this = sphere(place, i)
         if j < spheres_in_all:
             other = sphere(place, j)
-            if not squared_distance(this, other) < square(this[3] + other[3] + skin):
+            near = squared_distance(this, other) < square(this[3] + other[3] + skin)
+            if not (near or is_marked(index(p), lists)):
                 continue
             used[j] = True
-        elif not gap(walls, index(j - spheres_in_all), (this[0], this[1], this[2]))[0] < this[3] + skin:
-            continue
+        else:
+            near = gap(walls, index(j - spheres_in_all), (this[0], this[1], this[2]))[0] < this[3] + skin
+            if not (near or is_marked(index(p), lists)):
+                continue
         used[i] = True
         close.subject[count], close.candidate[count], close.origin[count] = i, j, p
         count += 1
@@ -233,11 +236,17 @@ def renew_lists(me, world, step):
         skin = next_skin(lists.skin[0], lists.age[0], STEPS_PER_LIST, mean_bounding)
         if not single:
             skin = min(skin, LARGEST_OF_MANY * mean_bounding)
+        first, last = share(me, world.team, lists.wanted.size)
+        begin, end = bodies_of(first, last, bodies.species.size)
+        find_moved(begin, end, bodies, world.past, lists.moved, world.edges.dt)
         barrier(world.team)
+        fastest = 0.0  # pairs that touched in the steps of the past are still listed, whatever the skin
+        for moved in lists.moved:
+            fastest = max(fastest, moved)
+        skin = max(skin, min(2.0 * ROUND_OFF * fastest, LARGEST_FOR_EDGES * mean_bounding))
         if not find_candidates(me, world, skin):
             return False
         if world.edges.window > 1:
-            first, last = share(me, world.team, lists.wanted.size)
             for block in range(first, last):
                 mark_touching(block, step, world)
     elif single and world.edges.window > 1:

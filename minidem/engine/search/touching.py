@@ -54,6 +54,13 @@ def place_of(p, count):
 
 
 @inlined
+def is_marked(p, lists):
+    """Whether pair p of the lists of a single block touched in the steps before."""
+    word, bit = place_of(p, index(lists.wanted[0]))
+    return (lists.touched[word] | lists.touched_before[word]) >> bit & ONE != index(0)
+
+
+@inlined
 def return_marks(close, lists):
     """Mark in the wide lists what is marked in the close ones, and nothing else."""
     few, many = index(close.wanted[0]), index(lists.wanted[0])
