@@ -65,8 +65,8 @@ if available(
     if available("numba.core.codegen:Codegen.create_library", "numba.core.codegen:CPUCodeLibrary._optimize_final_module"):
 
         class _InlinedPart(_Part):
-            """Leaves the optimisation to the kernel that these become part of: about 1.2 s of a first run for what is inlined,
-            and 0.7 s for the rest."""
+            """Leaves the optimisation to the kernel that these become part of: about 1.2 s of a first run for what is
+            inlined, and 0.7 s for the rest."""
 
             def define_pipelines(self):
                 self.state.library = self.state.targetctx.codegen().create_library(self.state.func_id.func_qualname)
