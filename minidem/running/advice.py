@@ -2,7 +2,7 @@
 
 The wish is a drift: the larger of the mean and the last of |E - E0| / |E0| over the energy log of a run. Two runs of one
 scenario differ, since the errors of contacts are random. So the drift of a time step is a distribution, and the advised time
-step is the longest with which nine of ten runs stay within the wish. Nothing here depends on the wall clock except the
+step is the longest with which nine of ten runs stay within the wish, and half of them within half of it. Nothing here depends on the wall clock except the
 estimated wall times.
 """
 
@@ -15,12 +15,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..engine.contact.registry import LAWS
-from ..engine.rotation.registry import SCHEMES
 from ..errors import PhysicsError, ScenarioError
 from ..model.building import Model
-from ..model.times import MAX_STEPS, contact_time, fastest, smallest_rayleigh_time
+from ..model.times import (
+    GOOD_CONTACT,
+    GOOD_RAYLEIGH,
+    MAX_STEPS,
+    contact_time,
+    fastest,
+    good_step,
+    smallest_rayleigh_time,
+)
 from ..scenario.reading import Scenario
-from ..scenario.values import EDGES, drift_wish
+from ..scenario.values import EDGES
 from .guards import can_touch, without_time_step_guards
 from .pilots import NOMINAL, Pilot, at_step, pilot, with_step
 from .simulation import Simulation
@@ -43,8 +50,12 @@ ENOUGH = 1000  # contacts of the first two groups together, after which they get
 PATHS = 256  # random walks for each pilot
 ROUND_OFF = 1e-15  # relative error of one step; the errors of steps are independent
 LEVELS = (0.1, 0.5, 0.9)  # quantiles of the drift: low, expected, high
+HALF = 0.5  # of the wish, for the expected drift: where all runs are alike, the high one leaves no margin
 BOUNDED_POWER = 2.0  # of dt, in the error of contacts under way
 LEAST_POWER, MOST_POWER = 1.0, 5.0  # of dt, in the rest
+NUMBERS = ("dt", "uncertainty", "drift", "low", "high", "steps", "estimated_s", "contacts")  # of a choice
+RULE = f"a rule of thumb, {round(1 / GOOD_CONTACT)} steps for the shortest contact; pilot runs say nothing"
+SUGGESTED = 1e-4  # drift of the time step that `minidem check` and the guards suggest
 SETTLED = 1.1  # ratio of two estimates of dt that are as good as equal
 
 
@@ -74,21 +85,28 @@ class Expectation:
         walk += run.rest / run.part * ratio**self.rest_power
         inside = run.inside * ratio**BOUNDED_POWER
         last = np.abs(walk[:, -1] + inside[random.integers(rows, size=PATHS)])  # the last row is as any other
-        return np.maximum(np.abs(walk + inside).mean(axis=1), last)
+        found: Array = np.maximum(np.abs(walk + inside).mean(axis=1), last)
+        return found
 
     def longest(self, wish: float, most: float) -> float:
-        """The longest time step (s), up to `most`, whose high drift is within the wish; 0 if there is none."""
+        """The longest time step (s), up to `most`, whose high drift is within the wish and whose expected drift is within
+        half of it; 0 if there is none."""
+
+        def good(dt: float) -> bool:
+            _, expected, high = self.drift(dt)
+            return high <= wish and expected <= HALF * wish
+
         least = self.end / MAX_STEPS
-        if self.drift(most)[2] <= wish:
+        if good(most):
             return most
         steps = np.geomspace(most, max(least, 1e-9 * most), 64)
-        below = next((k for k, dt in enumerate(steps) if self.drift(dt)[2] <= wish), None)
+        below = next((k for k, dt in enumerate(steps) if good(dt)), None)
         if below is None:
             return 0.0
         low, high = math.log(steps[below]), math.log(steps[below - 1])
         for _ in range(12):
             middle = 0.5 * (low + high)
-            low, high = (middle, high) if self.drift(math.exp(middle))[2] <= wish else (low, middle)
+            low, high = (middle, high) if good(math.exp(middle)) else (low, middle)
         return math.exp(low)
 
     def uncertainty(self, dt: float) -> float:
@@ -118,9 +136,9 @@ class Adviser:
         if initial == 0 or not math.isfinite(initial):
             raise self.fault(f"the initial energy is {initial:g} J, so there is no relative drift")
 
-    def fault(self, what: str) -> ScenarioError:
+    def fault(self, what: str, remedy: str = "give dt in seconds") -> ScenarioError:
         """The error that says why there is no advice."""
-        return ScenarioError([f"{self.source}: time.dt: {what}; give dt in seconds"])
+        return ScenarioError([f"{self.source}: time.dt: {what}; {remedy}"])
 
     def pilots(self, rotation: str, edges: str, dt: float, most: int, enough: float = math.inf) -> list[Pilot]:
         """Up to `most` pilots with time steps near `dt` (s), until they have seen enough contacts."""
@@ -138,13 +156,13 @@ class Adviser:
         speed = max(fastest(model), run.speed if run else 0.0)
         shortest = contact_time(model, speed) if speed > 0 else math.inf
         limits = [
-            (shortest / STEPS_PER_CONTACT, f"the shortest contact lasts {STEPS_PER_CONTACT} steps"),
+            (shortest / STEPS_PER_CONTACT, f"the shortest contact ({STEPS_PER_CONTACT} steps)"),
             (guard.contact * shortest, f"guard.contact = {guard.contact:g}"),
             (
                 guard.rayleigh * smallest_rayleigh_time(self.scenario, model.spheres_by_clump),
                 f"guard.rayleigh = {guard.rayleigh:g}",
             ),
-            (self.scenario.time.end / 20, "the run has 20 steps"),
+            (self.scenario.time.end / 20, "time.end (20 steps)"),
         ]
         if run is not None and run.travel > 0:
             limits.append((MARGIN * guard.travel * float(model.templates.radius.min()) / run.travel, "half of guard.travel"))
@@ -156,6 +174,7 @@ class Adviser:
 
     def expectation(self, rotation: str, edges: str, wish: float) -> Expectation:
         """What to expect of runs with an integrator, near the time step that fulfils the wish."""
+        self.most, self.limit = math.inf, ""
         self.lower()
         first = self.first(rotation, edges)
         for run in first:
@@ -190,42 +209,25 @@ class Adviser:
             try:
                 return self.pilots(rotation, edges, dt, 2, ENOUGH / 2)
             except PhysicsError as error:
-                reason, dt = str(error).partition(";")[0], 0.5 * dt
-                self.most, self.limit = dt, "guards stop runs with longer time steps"
+                reason, dt = str(error), 0.5 * dt
+                self.most, self.limit = dt, "a guard that stops runs with longer time steps"
         raise self.fault(f"guards stop every pilot run ({reason})")
 
     def choice(self, rotation: str, edges: str, wish: float) -> dict[str, Any]:
         """The advice for one integrator, with plain or corrected edges."""
-        self.most, self.limit = math.inf, ""
         expected = self.expectation(rotation, edges, wish)
-        dt = expected.longest(wish, self.most)
-        found: dict[str, Any] = {
-            "integrator": rotation,
-            "edges": edges,
-            "dt": None,
-            "drift": None,
-            "low": None,
-            "high": None,
-        }
-        found |= {"uncertainty": None, "steps": None, "estimated_s": None, "contacts": None, "limit": ""}
+        dt, output = expected.longest(wish, self.most), self.scenario.output
+        found: dict[str, Any] = {"integrator": rotation, "edges": edges} | dict.fromkeys(NUMBERS)
         if dt == 0.0:
-            return found | {"limit": "round-off alone is larger than the wish"}
-        capped = dt >= self.most
+            return found | {"limit": "round-off alone exceeds it"}
+        limit = self.limit if dt >= self.most else ""
         dt = rounded_down(dt)
         low, median, high = expected.drift(dt)
         steps = max(1, round(self.scenario.time.end / dt))
-        return found | {
-            "dt": dt,
-            "drift": median,
-            "low": low,
-            "high": high,
-            "uncertainty": expected.uncertainty(dt),
-            "steps": steps,
-            "estimated_s": steps * step_seconds(expected.seen, dt)
-            + self.scenario.output.energies * expected.pilots[0].row_s,
-            "contacts": round(float(np.mean([run.entered / run.part for run in expected.pilots]))),
-            "limit": self.limit if capped else "",
-        }
+        seconds = steps * step_seconds(expected.seen, dt) + (output.energies + output.frames) * expected.seen[0].row_s
+        contacts = round(float(np.mean([run.entered / run.part for run in expected.seen])))
+        numbers = (dt, expected.uncertainty(dt), median, low, high, steps, seconds, contacts)
+        return found | dict(zip(NUMBERS, numbers, strict=True)) | {"limit": limit}
 
 
 def expectation_of(
@@ -237,21 +239,16 @@ def expectation_of(
     strength = float(np.mean([edge_strength(run, edge_power) for run in seen]))
     pilots = []
     for run in groups[-1]:
-        own = edge_strength(run, edge_power)
-        changes = {"variance": run.variance * (strength / own if own > 0 else 1.0)}
-        if edges_only:
-            changes |= {"rest": 0.0 * run.rest, "inside": 0.0 * run.inside}
-        pilots.append(replace(run, **changes))
-    sizes = [(group[0].dt, size_of_rest(group)) for group in groups]
-    (last, small), others = (
-        sizes[-1],
-        [size for size in sizes[:-1] if max(size[0], sizes[-1][0]) > 1.3 * min(size[0], sizes[-1][0])],
-    )
-    power = BOUNDED_POWER
+        own, kept = edge_strength(run, edge_power), 0.0 if edges_only else 1.0
+        variance = run.variance * (strength / own if own > 0 else 1.0)
+        pilots.append(replace(run, variance=variance, rest=kept * run.rest, inside=kept * run.inside))
+    last, power = groups[-1][0].dt, BOUNDED_POWER
+    others = [group for group in groups[:-1] if abs(math.log(group[0].dt / last)) > 0.3]
     if others:
-        dt, large = min(others, key=lambda size: abs(math.log(size[0] / last)))
-        if small > 0 and large > 0:
-            power = min(max(math.log(large / small) / math.log(dt / last), LEAST_POWER), MOST_POWER)
+        other = min(others, key=lambda group: abs(math.log(group[0].dt / last)))
+        before, now = size_of_rest(other), size_of_rest(groups[-1])
+        if before > 0 and now > 0:
+            power = min(max(math.log(before / now) / math.log(other[0].dt / last), LEAST_POWER), MOST_POWER)
     return Expectation(tuple(pilots), seen, edge_power, power, end)
 
 
@@ -295,9 +292,7 @@ def advise(
     pairs = sorted(((name, edges) for name in names for edges in known), key=lambda pair: (pair[0] != own[0], pair != own))
     choices = [adviser.choice(*pair, wish) for pair in pairs]
     if all(choice["dt"] is None for choice in choices):
-        raise ScenarioError(
-            [f"{adviser.source}: time.dt: no time step reaches a drift of {wish:g}: {choices[0]['limit']}; wish for more"]
-        )
+        raise adviser.fault(f"no time step keeps the drift within {wish:g}: {choices[0]['limit']}", "allow a larger drift")
     return {"drift": wish, "choices": choices}
 
 
@@ -306,6 +301,29 @@ def advised_step(scenario: Scenario, wish: float, source: str = "", threads: int
     adviser = Adviser(scenario, source, threads)
     found = adviser.choice(scenario.integrator.rotation, scenario.contact.edges, wish)
     if found["dt"] is None:
-        what = f"no time step reaches a drift of {wish:g}: {found['limit']}"
-        raise ScenarioError([f"{adviser.source}: time.dt: {what}; wish for more, or give dt in seconds"])
+        raise adviser.fault(f"no time step keeps the drift within {wish:g}: {found['limit']}", "allow a larger drift")
     return float(found["dt"])
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """The time step that `minidem check` and the guards suggest."""
+
+    dt: float  # s
+    reason: str  # what it is good for, in words
+    drift: tuple[float, float, float] | None = None  # low, expected and high with the time step that was asked about
+
+
+def suggestion(scenario: Scenario, model: Model, threads: int | None = None) -> Suggestion:
+    """The time step for a drift of SUGGESTED, and the drift to expect with that of the model; a rule of thumb where pilots
+    find no contacts or are stopped. The bodies of the model are where a run starts."""
+    try:
+        adviser = Adviser(scenario, "", threads, model)
+        expected = adviser.expectation(scenario.integrator.rotation, scenario.contact.edges, SUGGESTED)
+    except ScenarioError:
+        speed = fastest(model)
+        rule = f"a rule of thumb, {GOOD_RAYLEIGH:g} Rayleigh times; pilot runs say nothing" if speed == 0 else RULE
+        return Suggestion(rounded_down(good_step(scenario, model, speed)), rule)
+    dt = expected.longest(SUGGESTED, adviser.most)
+    limit = f", limited by {adviser.limit}" if dt >= adviser.most else ""
+    return Suggestion(rounded_down(dt), f"for a drift below {SUGGESTED:g}{limit}", expected.drift(model.dt))

@@ -22,8 +22,10 @@ from ..files.names import claimed_directory, locked
 from ..files.trajectory import Frame, Trajectory
 from ..model.building import model_at_rest
 from ..scenario.reading import Scenario, parse, read_text
+from ..scenario.values import drift_wish
 from .given import compiled_mark, given
 from .guards import bad_frame, bad_observables, warn, without_time_step_guards
+from .pilots import NOMINAL, with_step
 from .recorder import Recorder, check_room
 from .restart import VERSIONS, check_checkpoint, origin_of
 from .simulation import Simulation
@@ -257,6 +259,8 @@ def evenly_spaced(count: int, steps: int) -> set[int]:
 
 def initial_state(scenario: Scenario, source: str = "", text: str = "") -> Trajectory:
     """The state that a run of the scenario starts from, as a trajectory of one frame in memory."""
+    if drift_wish(scenario.time.dt) is not None:  # the state does not depend on it
+        scenario = with_step(scenario, NOMINAL)
     model = Simulation(without_time_step_guards(scenario), source=source).model
     with Recorder(None, scenario, model, text) as recorder:
         recorder.record_frame(Frame(model.position, model.velocity, model.orientation, model.angular_velocity))

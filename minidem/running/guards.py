@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from ..engine.state import Limits, World
 from ..engine.watching import BEHIND_WALL, FIRST, HOW_MUCH, NOTHING, SECOND, TOO_DEEP, TOO_FAR, WHAT
-from ..errors import ScenarioError
+from ..errors import InputError, ScenarioError
 from ..files.trajectory import Frame
-from ..model.building import Model
+from ..model.building import Model, build_model
 from ..model.times import contact_time, fastest, good_step, smallest_rayleigh_time
 from ..model.walls import box_walls, wall_name
 from ..scenario.reading import Scenario
@@ -90,26 +90,43 @@ def check_time_step(scenario: Scenario, model: Model, source: str) -> list[str]:
     if dt > guard.contact * shortest:
         times = f"{dt / shortest:.3g}" if shortest > 0 else "any number of"
         fault = f"{dt:.3g} s is {times} times the shortest contact (guard.contact = {guard.contact:g})"
-        remedy = f"take {good_step(scenario, model, speed):.2g} s or less, or set guard.contact = false to run anyway"
+        remedy = f"take {suggested_step(scenario, model):.2g} s or less, or set guard.contact = false to run anyway"
         raise ScenarioError([f"{source}: time.dt: {fault}; {remedy}"])
     if dt > guard.rayleigh * rayleigh:
         fault = (
             f"{dt:.3g} s is {dt / rayleigh:.3g} Rayleigh times of the smallest sphere (guard.rayleigh = {guard.rayleigh:g})"
         )
-        remedy = f"take {rayleigh:.2g} s or less, or raise the limit if such spheres are parts of much heavier bodies"
+        remedy = "minidem check suggests a time step; raise the limit if such spheres are parts of much heavier bodies"
         return [f"{source}: time.dt: warning: {fault}; {remedy}"]
     return []
 
 
+def suggested_step(scenario: Scenario, model: Model) -> float:
+    """The time step (s) that `minidem check` suggests. The bodies of the model are where a run starts."""
+    from .advice import suggestion  # which makes simulations itself
+
+    return suggestion(scenario, model).dt
+
+
 def advice(simulation: "Simulation", scenario: Scenario) -> str:
     """What to change when a guard stops the run."""
-    dt, good = simulation.model.dt, good_step(scenario, simulation.model, simulation.initial_speed)
+    dt = simulation.model.dt
+    try:
+        good = suggested_step(scenario, build_model(scenario))  # a resumed simulation has no start of its own
+    except InputError:  # a clump file is no longer there
+        good = good_step(scenario, simulation.model, simulation.initial_speed)
     if dt > good:
         return f"the time step of {dt:.3g} s is probably too long: take time.dt = {good:.2g}"
     return "the time step is short enough, so bodies are too fast or too soft: use stiffer materials or lower the speeds"
 
 
 def bad_motion(simulation: "Simulation", scenario: Scenario) -> str:
+    """The message about an alarm of the kernels, with a remedy; empty if there is none."""
+    fault = motion_fault(simulation, scenario)
+    return f"{fault}; {advice(simulation, scenario)}" if fault else ""
+
+
+def motion_fault(simulation: "Simulation", scenario: Scenario) -> str:
     """The message about an alarm of the kernels; empty if there is none."""
     alarm, guard, model = simulation.alarm, scenario.guard, simulation.model
     if alarm is None:
@@ -125,7 +142,7 @@ def bad_motion(simulation: "Simulation", scenario: Scenario) -> str:
         fault = f"{who} is behind a wall (guard.outside)"
     else:
         fault = f"{who} has a position that is not a number"
-    return f"{fault} at step {simulation.step}; {advice(simulation, scenario)}"
+    return f"{fault} at step {simulation.step}"
 
 
 def bad_observables(simulation: "Simulation", scenario: Scenario, total: float, parts: float) -> str:

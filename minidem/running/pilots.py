@@ -8,7 +8,6 @@ The deviation of the energy has three parts, which scale differently with the ti
 - the rest, seen in rows without contacts: the rotation, and what the edges leave behind. Its power is measured.
 """
 
-import math
 import time
 from dataclasses import dataclass, replace
 
@@ -21,6 +20,7 @@ from ..errors import PhysicsError
 from ..model.building import Model
 from ..scenario.reading import Scenario
 from ..scenario.tables import Time
+from .guards import motion_fault
 from .simulation import Simulation
 
 Array = NDArray[np.float64]
@@ -63,7 +63,8 @@ class Pilot:
 
 
 def pilot(model: Model, rotation: str, scenario: Scenario, threads: int | None = None) -> Pilot:
-    """Run a model until its end, for WORK or for PLENTY of contacts; PhysicsError if a guard stops it or the energy is no number."""
+    """Run a model until its end, for WORK or for PLENTY of contacts. PhysicsError if a guard stops it, or if its energy is
+    not finite."""
     simulation = Simulation.from_model(model, rotation, threads, scenario=scenario)
     initial, corrected = simulation.initial_energy, model.edges.depth == 3
     covered = min(model.steps, max(LEAST_ROWS, round(WORK / len(model.species))))
@@ -73,7 +74,9 @@ def pilot(model: Model, rotation: str, scenario: Scenario, threads: int | None =
     fastest = np.zeros(3)
     for end in ends:
         began = time.perf_counter()
-        simulation.advance(end - simulation.step)
+        simulation._advance_to(end)
+        if fault := motion_fault(simulation, scenario):  # without the advice of the guards, which takes pilots
+            raise PhysicsError(fault)
         stepped = time.perf_counter()
         found = simulation.observables()
         step_s, row_s = step_s + stepped - began, row_s + time.perf_counter() - stepped
