@@ -14,8 +14,8 @@ from .given import given
 from .simulation import Simulation
 
 WARM_UP, TRIAL = 0.1, 0.3  # s of steps before those that are timed, and of those
-RECORDS = 3  # rows and frames that are timed
-WRITING = 1e-4  # s to write a row or a frame, besides computing it
+RECORDS = 10  # rows and frames that are timed
+WRITING = 5e-5  # s to write a row or a frame, besides computing it
 
 
 def outlook(scenario: Scenario, source: str = "", threads: int | None = None) -> dict[str, Any]:
@@ -81,6 +81,7 @@ def trial(simulation: Simulation, notes: list[str]) -> float:
 
 def seconds(call: Callable[[], Any]) -> float:
     """Wall time of a call, s, and of writing what it returns."""
+    call()  # the first takes longer
     began = time.perf_counter()
     for _ in range(RECORDS):
         call()
