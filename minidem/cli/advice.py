@@ -33,7 +33,7 @@ def advise(
     if not 0 < drift < 1:
         raise InputError(f"--drift {drift:g}: must be above 0 and below 1, for example 1e-5")
     chosen, _ = loaded(scenario, set_, seed)
-    from ..running.advice import advise
+    from ..running.outlook import advise
     from ..scenario.values import integrator
 
     names = [name.strip() for name in integrators.split(",")] if integrators is not None else []

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from ..engine.contact.registry import LAWS
 from ..errors import PhysicsError, ScenarioError
-from ..model.building import Model
+from ..model.building import Model, build_model
+from ..model.overlaps import check_overlaps
 from ..model.times import (
     GOOD_CONTACT,
     GOOD_RAYLEIGH,
@@ -28,9 +29,8 @@ from ..model.times import (
 )
 from ..scenario.reading import Scenario
 from ..scenario.values import EDGES
-from .guards import can_touch, without_time_step_guards
-from .pilots import NOMINAL, Pilot, at_step, pilot, with_step
-from .simulation import Simulation
+from .faults import can_touch
+from .pilots import NOMINAL, Begin, Pilot, at_step, pilot, with_step
 
 Array = NDArray[np.float64]
 STEPS_PER_CONTACT = 5  # least, of the shortest contact
@@ -121,15 +121,18 @@ class Expectation:
 
 
 class Adviser:
-    """Advice about a scenario, whose bodies are placed once."""
+    """Advice about a scenario, whose bodies are placed once. `begin` makes simulations of a model, for pilot runs."""
 
-    def __init__(self, scenario: Scenario, source: str = "", threads: int | None = None, model: Model | None = None):
+    def __init__(
+        self, begin: Begin, scenario: Scenario, source: str = "", threads: int | None = None, model: Model | None = None
+    ):
         self.scenario, self.source, self.threads = scenario, source or scenario.name, threads
+        self.begin = begin
+        self.model = model or build_model(with_step(scenario, NOMINAL), self.source)
+        begun = begin(self.model, scenario.integrator.rotation, threads)
         if model is None:
-            begun = Simulation(without_time_step_guards(with_step(scenario, NOMINAL)), threads=threads, source=self.source)
-        else:
-            begun = Simulation.from_model(model, scenario.integrator.rotation, threads)
-        self.model, initial = begun.model, begun.initial_energy
+            check_overlaps(scenario, begun._world, begun._numbers, self.source)
+        initial = begun.initial_energy
         self.most, self.limit = math.inf, ""  # longest time step (s), and what limits it
         if not can_touch(self.model):
             raise self.fault("nothing can touch: there is one body and no wall")
@@ -145,7 +148,7 @@ class Adviser:
         found: list[Pilot] = []
         for factor in SPREAD[:most]:
             model = at_step(self.model, self.scenario, factor * dt, edges)
-            found.append(pilot(model, rotation, self.scenario, self.threads))
+            found.append(pilot(self.begin, model, rotation, self.scenario, self.threads))
             if sum(run.entered for run in found) >= enough or found[-1].part < 1:
                 break
         return found
@@ -277,7 +280,8 @@ def rounded_down(value: float) -> float:
     return float(f"{math.floor(value / unit * (1 + 1e-12)) * unit:.1e}")
 
 
-def advise(
+def advice_for(
+    begin: Begin,
     scenario: Scenario,
     wish: float,
     integrators: Sequence[str] = (),
@@ -286,7 +290,7 @@ def advise(
 ) -> dict[str, Any]:
     """The longest time steps for a wish: {"drift": wish, "choices": [...]}, with plain and corrected edges for each of the
     integrators; without any, for that of the scenario. The scenario's own integrator and edges come first."""
-    adviser, own = Adviser(scenario, source, threads), (scenario.integrator.rotation, scenario.contact.edges)
+    adviser, own = Adviser(begin, scenario, source, threads), (scenario.integrator.rotation, scenario.contact.edges)
     names = list(dict.fromkeys(integrators)) or [own[0]]
     known = EDGES if LAWS[scenario.contact.law].edge_power is not None else (own[1],)
     pairs = sorted(((name, edges) for name in names for edges in known), key=lambda pair: (pair[0] != own[0], pair != own))
@@ -296,9 +300,9 @@ def advise(
     return {"drift": wish, "choices": choices}
 
 
-def advised_step(scenario: Scenario, wish: float, source: str = "", threads: int | None = None) -> float:
+def advised_step(begin: Begin, scenario: Scenario, wish: float, source: str = "", threads: int | None = None) -> float:
     """The advised time step (s) for the integrator and the edges of the scenario."""
-    adviser = Adviser(scenario, source, threads)
+    adviser = Adviser(begin, scenario, source, threads)
     found = adviser.choice(scenario.integrator.rotation, scenario.contact.edges, wish)
     if found["dt"] is None:
         raise adviser.fault(f"no time step keeps the drift within {wish:g}: {found['limit']}", "allow a larger drift")
@@ -314,11 +318,11 @@ class Suggestion:
     drift: tuple[float, float, float] | None = None  # low, expected and high with the time step that was asked about
 
 
-def suggestion(scenario: Scenario, model: Model, threads: int | None = None) -> Suggestion:
+def suggestion(begin: Begin, scenario: Scenario, model: Model, threads: int | None = None) -> Suggestion:
     """The time step for a drift of SUGGESTED, and the drift to expect with that of the model; a rule of thumb where pilots
     find no contacts or are stopped. The bodies of the model are where a run starts."""
     try:
-        adviser = Adviser(scenario, "", threads, model)
+        adviser = Adviser(begin, scenario, "", threads, model)
         expected = adviser.expectation(scenario.integrator.rotation, scenario.contact.edges, SUGGESTED)
     except ScenarioError:
         speed = fastest(model)

@@ -23,8 +23,9 @@ from ..files.trajectory import Frame, Trajectory
 from ..model.building import model_at_rest
 from ..scenario.reading import Scenario, parse, read_text
 from ..scenario.values import drift_wish
+from .faults import without_time_step_guards
 from .given import compiled_mark, given
-from .guards import bad_frame, bad_observables, warn, without_time_step_guards
+from .guards import bad_frame, bad_observables, warn
 from .pilots import NOMINAL, with_step
 from .recorder import Recorder, check_room
 from .restart import VERSIONS, check_checkpoint, origin_of
@@ -94,7 +95,7 @@ def run(
     if (call is None) != (every == 0) or every < 0:
         raise ValueError("give both `every`, above 0, and `call`, or neither")
     clock = Clock(checkpoint_every, max_wall)
-    scenario, source, text = given(scenario, source, text)
+    scenario, source, text = given(Simulation.from_model, scenario, source, text)
     directory = None if out is None else claimed_directory(Path(out), overwrite)
     notes: list[str] = []
     simulation = Simulation(scenario, threads=threads, source=source, on_note=notes.append)

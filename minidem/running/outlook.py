@@ -1,15 +1,15 @@
-"""What a run of a scenario would be like: what `minidem check` reports."""
+"""What a run of a scenario would be like: what `minidem check` and `minidem advise` report."""
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..errors import PhysicsError
 from ..model.memory import run_memory
 from ..model.times import contact_time, fastest, smallest_rayleigh_time
 from ..scenario.reading import Scenario
-from .advice import suggestion
+from .advice import advice_for, suggestion
 from .given import given
 from .simulation import Simulation
 
@@ -21,10 +21,10 @@ WRITING = 5e-5  # s to write a row or a frame, besides computing it
 def outlook(scenario: Scenario, source: str = "", threads: int | None = None) -> dict[str, Any]:
     """Sizes, masses and time scales of a run, its drift from pilot runs and its wall time (s) from a short trial."""
     notes: list[str] = []
-    scenario, source, _ = given(scenario, source)
+    scenario, source, _ = given(Simulation.from_model, scenario, source)
     simulation = Simulation(scenario, threads=threads, source=source, on_note=notes.append)
     model, output = simulation.model, scenario.output
-    suggested = suggestion(scenario, model, threads)
+    suggested = suggestion(Simulation.from_model, scenario, model, threads)
     step_s = trial(simulation, notes)
     records_s = output.energies * seconds(simulation.observables) + output.frames * seconds(simulation.frame)
     shortest = contact_time(model, fastest(model))
@@ -54,6 +54,13 @@ def outlook(scenario: Scenario, source: str = "", threads: int | None = None) ->
             for clump in model.clumps
         },
     }
+
+
+def advise(
+    scenario: Scenario, wish: float, integrators: Sequence[str] = (), source: str = "", threads: int | None = None
+) -> dict[str, Any]:
+    """What `minidem advise` reports: the longest time steps for a drift; see advice.advice_for."""
+    return advice_for(Simulation.from_model, scenario, wish, integrators, source, threads)
 
 
 def trial(simulation: Simulation, notes: list[str]) -> float:

@@ -9,7 +9,9 @@ The deviation of the energy has three parts, which scale differently with the ti
 """
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,10 +22,13 @@ from ..errors import PhysicsError
 from ..model.building import Model
 from ..scenario.reading import Scenario
 from ..scenario.tables import Time
-from .guards import motion_fault
-from .simulation import Simulation
+from .faults import motion_fault
+
+if TYPE_CHECKING:
+    from .simulation import Simulation
 
 Array = NDArray[np.float64]
+Begin = Callable[..., "Simulation"]  # Simulation.from_model: simulations themselves ask for advice, so they pass it
 ROWS = 200  # of a pilot over the whole time
 LEAST_ROWS = 20  # of a pilot that ends early
 WORK = 3e7  # bodies times steps of one pilot, at most
@@ -62,10 +67,10 @@ class Pilot:
     row_s: float  # wall time of a row of the energy log, s
 
 
-def pilot(model: Model, rotation: str, scenario: Scenario, threads: int | None = None) -> Pilot:
+def pilot(begin: Begin, model: Model, rotation: str, scenario: Scenario, threads: int | None = None) -> Pilot:
     """Run a model until its end, for WORK or for PLENTY of contacts. PhysicsError if a guard stops it, or if its energy is
     not finite."""
-    simulation = Simulation.from_model(model, rotation, threads, scenario=scenario)
+    simulation = begin(model, rotation, threads, scenario=scenario)
     initial, corrected = simulation.initial_energy, model.edges.depth == 3
     covered = min(model.steps, max(LEAST_ROWS, round(WORK / len(model.species))))
     count = max(LEAST_ROWS, ROWS * covered // model.steps)
@@ -108,7 +113,7 @@ def pilot(model: Model, rotation: str, scenario: Scenario, threads: int | None =
     )
 
 
-def speeds(simulation: Simulation) -> Array:
+def speeds(simulation: "Simulation") -> Array:
     """(3,) a bound of the speed of any point of a body and the largest speed of any centre of mass (m/s), and the largest
     spin (rad/s), when `observables` was last called."""
     bodies = simulation.bodies

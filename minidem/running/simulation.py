@@ -36,8 +36,9 @@ from ..model.times import fastest
 from ..scenario.reading import Scenario
 from .changing import assign
 from .contacts import Contacts, contacts_of, sphere_centres
+from .faults import Alarm, alarm_in, limits
 from .given import compiled_mark, given
-from .guards import Alarm, alarm_in, bad_frame, bad_motion, bad_observables, check_time_step, limits, warn
+from .guards import bad_frame, bad_motion, bad_observables, check_time_step, warn
 from .observables import conserved_sums
 from .recorder import Recorder, check_room
 from .restart import FIELDS, OWN
@@ -90,12 +91,12 @@ class Simulation:
         source: str = "",
         on_note: Callable[[str], None] = warn,
     ):
-        scenario, source, self._text = given(scenario, source)
+        scenario, source, self._text = given(self.from_model, scenario, source)
         model = build_model(scenario, source)
         self._set_up(model, scenario.integrator.rotation, threads, scenario)
         self._begin()
         check_overlaps(scenario, self._world, self._numbers, source or scenario.name)
-        for note in check_time_step(scenario, model, source or scenario.name):
+        for note in check_time_step(self.from_model, scenario, model, source or scenario.name):
             on_note(note)
         self.observables()  # compiles what is left
         compiled_mark(scenario).touch()
