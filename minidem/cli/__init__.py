@@ -8,7 +8,7 @@ import typer
 
 from ..errors import InputError, WriteError
 from ..machine import map_large_arrays
-from . import bench, catalogue, health, pictures, reports, runs, shapes, studies
+from . import advice, bench, catalogue, health, pictures, reports, runs, shapes, studies
 
 app = typer.Typer(
     add_completion=False,
@@ -20,6 +20,7 @@ app = typer.Typer(
 for command in (  # in the order of `minidem --help`
     runs.run,
     runs.check,
+    advice.advise,
     runs.resume,
     pictures.view,
     pictures.movie,

@@ -97,7 +97,7 @@ def check(
 ) -> None:
     """Validate a scenario without running it.
 
-    Prints sizes, masses, time scales and the expected wall time.
+    Prints sizes, masses, time scales, the expected energy drift and the expected wall time.
     """
     chosen, _ = loaded(scenario, set_, seed)
     from ..running.outlook import outlook
@@ -116,7 +116,13 @@ def check(
     print(f"system        {counted(report['bodies'], report['spheres'])}")
     print(f"memory        about {report['memory_mb']:.1f} MB")
     print(f"dt            {report['dt']:.4g} s = {report['dt_rayleigh']:.3g} Rayleigh times; {contact}")
-    print(f"suggested dt  {report['dt_good']:.2g} s or less")
+    print(f"suggested dt  {report['dt_good']:.2g} s or less: {report['dt_good_reason']}")
+    if report["drift"] is not None:
+        print(
+            "energy drift  about {expected:.1g} with this dt, {low:.1g} to {high:.1g} in four of five runs".format(
+                **report["drift"]
+            )
+        )
     print(f"steps         {report['steps']:,}")
     print(f"run time      about {report['estimated_s']:.3g} s, {report['us_per_step']:.3g} us per step")
     print(f"\n{'clump':<12} {'spheres':>7} {'mass kg':>11} {'volume m3':>11}   principal moments kg m2")

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ..errors import ScenarioError
 from ..scenario.reading import Scenario
 from ..scenario.tables import Material
-from ..scenario.values import rayleigh_fraction
+from ..scenario.values import drift_wish, rayleigh_fraction
 
 if TYPE_CHECKING:
     from .building import Model
@@ -37,8 +37,12 @@ def smallest_rayleigh_time(scenario: Scenario, spheres: Mapping[str, Array]) -> 
 
 
 def time_step(scenario: Scenario, spheres: Mapping[str, Array]) -> float:
-    """The time step of a scenario, s; `spheres` as for `smallest_rayleigh_time`, needed for "x rayleigh" only."""
+    """The time step of a scenario, s; `spheres` as for `smallest_rayleigh_time`, needed for "x rayleigh" only.
+
+    The step of "drift x" follows from pilot runs: running/given.py replaces it before a model is built.
+    """
     dt = scenario.time.dt
+    assert drift_wish(dt) is None
     return dt if isinstance(dt, float) else rayleigh_fraction(dt) * smallest_rayleigh_time(scenario, spheres)
 
 

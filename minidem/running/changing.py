@@ -1,4 +1,4 @@
-"""Change the state of a simulation between two steps."""
+"""Look at the state of a simulation between two steps, and change it."""
 
 from typing import TYPE_CHECKING
 
@@ -8,6 +8,8 @@ from numpy.typing import ArrayLike
 from .. import quaternions
 from ..engine.staggering import stagger_spin, stagger_velocity
 from ..engine.watching import NOTHING, WHAT
+from ..files.trajectory import Frame
+from ..model.building import chunks
 
 if TYPE_CHECKING:
     from .simulation import Simulation
@@ -70,3 +72,18 @@ def assign(simulation: "Simulation", **values: ArrayLike) -> None:
         start += wanted - simulation._motion(turned)[2]
     simulation.initial_energy += simulation.observables()["total"] - before
     simulation.changed = True
+
+
+def frame_of(simulation: "Simulation") -> Frame:
+    """All bodies at the present step."""
+    n = len(simulation.rank)
+    axes = np.array([clump.principal_axes for clump in simulation.model.clumps])
+    frame = Frame(np.empty((n, 3)), np.empty((n, 3)), np.empty((n, 4)), np.empty((n, 3)), simulation.time, simulation.step)
+    for some in chunks(n):
+        columns = simulation.rank[some]
+        velocity, orientation, omega = simulation._motion(columns)
+        clump_axes = quaternions.conjugate(axes[simulation.model.species[some]])
+        frame.position[some], frame.velocity[some] = simulation.bodies.position.T[columns], velocity.T
+        frame.orientation[some] = quaternions.product(orientation.T, clump_axes)
+        frame.angular_velocity[some] = quaternions.rotated(orientation.T, omega.T)
+    return frame

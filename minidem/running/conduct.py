@@ -22,8 +22,11 @@ from ..files.names import claimed_directory, locked
 from ..files.trajectory import Frame, Trajectory
 from ..model.building import model_at_rest
 from ..scenario.reading import Scenario, parse, read_text
+from ..scenario.values import drift_wish
+from .faults import without_time_step_guards
 from .given import compiled_mark, given
-from .guards import bad_frame, bad_observables, warn, without_time_step_guards
+from .guards import bad_frame, bad_observables, warn
+from .pilots import NOMINAL, with_step
 from .recorder import Recorder, check_room
 from .restart import VERSIONS, check_checkpoint, origin_of
 from .simulation import Simulation
@@ -92,7 +95,7 @@ def run(
     if (call is None) != (every == 0) or every < 0:
         raise ValueError("give both `every`, above 0, and `call`, or neither")
     clock = Clock(checkpoint_every, max_wall)
-    scenario, source, text = given(scenario, source, text)
+    scenario, source, text = given(Simulation.from_model, scenario, source, text)
     directory = None if out is None else claimed_directory(Path(out), overwrite)
     notes: list[str] = []
     simulation = Simulation(scenario, threads=threads, source=source, on_note=notes.append)
@@ -257,6 +260,8 @@ def evenly_spaced(count: int, steps: int) -> set[int]:
 
 def initial_state(scenario: Scenario, source: str = "", text: str = "") -> Trajectory:
     """The state that a run of the scenario starts from, as a trajectory of one frame in memory."""
+    if drift_wish(scenario.time.dt) is not None:  # the state does not depend on it
+        scenario = with_step(scenario, NOMINAL)
     model = Simulation(without_time_step_guards(scenario), source=source).model
     with Recorder(None, scenario, model, text) as recorder:
         recorder.record_frame(Frame(model.position, model.velocity, model.orientation, model.angular_velocity))

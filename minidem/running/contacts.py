@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from .. import quaternions
 from ..engine.contact.loading import LoadedLaw
 from ..engine.separation import NEXT_TO_NOTHING
-from ..engine.state import World
+from ..engine.state import Spheres, World
 from ..engine.world import Pairs, measured_pairs
 
 Array = NDArray[np.float64]
@@ -41,6 +41,15 @@ def sphere_centres(world: World, spheres: Numbers) -> Array:
     template = spheres + templates.first[bodies.species[body]] - world.spheres.first[body]
     centres: Array = bodies.position.T[body]
     return centres + quaternions.rotated(bodies.orientation.T[body], templates.centre.T[template])
+
+
+def sphere_numbers(spheres: Spheres, rank: Numbers) -> Numbers:
+    """(s,) the number in the scenario of each sphere of the engine. `rank` (n,) are the engine's numbers of its bodies."""
+    counts = np.diff(spheres.first)[rank]  # of each body of the scenario
+    first = np.cumsum(counts) - counts
+    offset = first[np.argsort(rank)] - spheres.first[:-1]
+    numbers: Numbers = np.arange(spheres.owner.size) + offset[spheres.owner]
+    return numbers
 
 
 def contacts_of(world: World, law: LoadedLaw, body: Numbers, number: Numbers) -> Contacts:

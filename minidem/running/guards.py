@@ -6,21 +6,16 @@ at the rows of the energy log.
 
 import math
 import warnings
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
-from ..engine.state import Limits, World
-from ..engine.watching import BEHIND_WALL, FIRST, HOW_MUCH, NOTHING, SECOND, TOO_DEEP, TOO_FAR, WHAT
-from ..errors import ScenarioError
+from ..errors import InputError, ScenarioError
 from ..files.trajectory import Frame
-from ..model.building import Model
+from ..model.building import Model, build_model
 from ..model.times import contact_time, fastest, good_step, smallest_rayleigh_time
-from ..model.walls import box_walls, wall_name
 from ..scenario.reading import Scenario
-from ..scenario.tables import Guard
+from .advice import suggestion
+from .faults import can_touch, motion_fault, name
+from .pilots import Begin
 
 if TYPE_CHECKING:
     from .simulation import Simulation
@@ -29,59 +24,14 @@ if TYPE_CHECKING:
 CANCELLED = 0.5
 
 
-def limits(guard: Guard | None, model: Model) -> Limits:
-    """The limits of a scenario's guard; none are checked without a guard."""
-    if guard is None:
-        return Limits()
-    smallest = float(model.templates.radius.min())
-    travel = guard.travel * smallest if can_touch(model) else math.inf
-    return Limits(guard.overlap, guard.overlap * smallest, travel, guard.outside, True)
-
-
-@dataclass(frozen=True)
-class Alarm:
-    """What the kernels found; see engine/watching.py."""
-
-    what: int
-    how_much: float
-    body: int
-    other: int | None  # the body that it overlaps, None for a wall
-    wall: int
-
-
-def alarm_in(world: World, numbers: NDArray[np.int64]) -> Alarm | None:
-    """The alarm that the kernels raised. `numbers` (n,) are the numbers in the scenario of the engine's bodies."""
-    raised = [row for row in world.team.alarm if row[WHAT] != NOTHING]
-    if not raised:
-        return None
-    what, first, second = (int(raised[0][k]) for k in (WHAT, FIRST, SECOND))
-    columns, wall = [first], 0
-    if what == TOO_DEEP:
-        owner = world.spheres.owner
-        wall = second - owner.size
-        columns = [int(owner[sphere]) for sphere in (first, second) if sphere < owner.size]
-    bodies = [int(numbers[column]) for column in columns]
-    return Alarm(what, float(raised[0][HOW_MUCH]), bodies[0], bodies[1] if len(bodies) > 1 else None, wall)
-
-
-def can_touch(model: Model) -> bool:
-    """Whether there is another body or a wall to touch."""
-    return len(model.species) > 1 or model.walls.material.size > 0
-
-
 def warn(note: str) -> None:
     """Issue a Python warning."""
     warnings.warn(note, stacklevel=3)
 
 
-def without_time_step_guards(scenario: Scenario) -> Scenario:
-    """The scenario with no limit on its time step, to look at a system that a run would refuse."""
-    guard = scenario.guard.model_copy(update={"contact": math.inf, "rayleigh": math.inf})
-    return scenario.model_copy(update={"guard": guard})
-
-
-def check_time_step(scenario: Scenario, model: Model, source: str) -> list[str]:
-    """Warnings about the time step; ScenarioError for one that would not resolve contacts at all."""
+def check_time_step(begin: Begin, scenario: Scenario, model: Model, source: str) -> list[str]:
+    """Warnings about the time step; ScenarioError for one that would not resolve contacts at all. `begin` makes simulations
+    of a model, for pilot runs."""
     guard, dt = scenario.guard, model.dt
     if not can_touch(model):
         return []
@@ -90,42 +40,33 @@ def check_time_step(scenario: Scenario, model: Model, source: str) -> list[str]:
     if dt > guard.contact * shortest:
         times = f"{dt / shortest:.3g}" if shortest > 0 else "any number of"
         fault = f"{dt:.3g} s is {times} times the shortest contact (guard.contact = {guard.contact:g})"
-        remedy = f"take {good_step(scenario, model, speed):.2g} s or less, or set guard.contact = false to run anyway"
+        remedy = f"take {suggestion(begin, scenario, model).dt:.2g} s or less, or set guard.contact = false to run anyway"
         raise ScenarioError([f"{source}: time.dt: {fault}; {remedy}"])
     if dt > guard.rayleigh * rayleigh:
         fault = (
             f"{dt:.3g} s is {dt / rayleigh:.3g} Rayleigh times of the smallest sphere (guard.rayleigh = {guard.rayleigh:g})"
         )
-        remedy = f"take {rayleigh:.2g} s or less, or raise the limit if such spheres are parts of much heavier bodies"
+        remedy = "minidem check suggests a time step; raise the limit if such spheres are parts of much heavier bodies"
         return [f"{source}: time.dt: warning: {fault}; {remedy}"]
     return []
 
 
 def advice(simulation: "Simulation", scenario: Scenario) -> str:
     """What to change when a guard stops the run."""
-    dt, good = simulation.model.dt, good_step(scenario, simulation.model, simulation.initial_speed)
+    dt = simulation.model.dt
+    try:  # with the bodies where they started: the model of a resumed simulation does not have them there
+        good = suggestion(simulation.from_model, scenario, build_model(scenario)).dt
+    except InputError:  # a clump file is no longer there
+        good = good_step(scenario, simulation.model, simulation.initial_speed)
     if dt > good:
         return f"the time step of {dt:.3g} s is probably too long: take time.dt = {good:.2g}"
     return "the time step is short enough, so bodies are too fast or too soft: use stiffer materials or lower the speeds"
 
 
 def bad_motion(simulation: "Simulation", scenario: Scenario) -> str:
-    """The message about an alarm of the kernels; empty if there is none."""
-    alarm, guard, model = simulation.alarm, scenario.guard, simulation.model
-    if alarm is None:
-        return ""
-    who = name(model, alarm.body)
-    if alarm.what == TOO_DEEP:
-        other = wall_name(alarm.wall, box_walls(scenario)) if alarm.other is None else name(model, alarm.other)
-        depth = f"{alarm.how_much:.3g} radii of the smaller sphere (guard.overlap = {guard.overlap:g})"
-        fault = f"{who} and {other} overlap by {depth}"
-    elif alarm.what == TOO_FAR:
-        fault = f"{who} moves by {alarm.how_much:.3g} m in a step, more than {guard.travel:g} smallest radii (guard.travel)"
-    elif alarm.what == BEHIND_WALL:
-        fault = f"{who} is behind a wall (guard.outside)"
-    else:
-        fault = f"{who} has a position that is not a number"
-    return f"{fault} at step {simulation.step}; {advice(simulation, scenario)}"
+    """The message about an alarm of the kernels, with a remedy; empty if there is none."""
+    fault = motion_fault(simulation, scenario)
+    return f"{fault}; {advice(simulation, scenario)}" if fault else ""
 
 
 def bad_observables(simulation: "Simulation", scenario: Scenario, total: float, parts: float) -> str:
@@ -149,8 +90,3 @@ def bad_observables(simulation: "Simulation", scenario: Scenario, total: float, 
 def bad_frame(frame: Frame) -> str:
     """The message about a frame that is not finite; empty if all is well."""
     return "" if frame.finite else f"bodies have positions that are not numbers at step {frame.step}"
-
-
-def name(model: Model, body: int) -> str:
-    """A body with its clump, for messages."""
-    return f"body {body} ({model.clumps[model.species[body]].name})"

@@ -22,9 +22,7 @@ OWN = {
     "step": Field((), "1", kept=True, dtype=np.int64),
     "initial_energy": Field((), "J", kept=True),
     "initial_speed": Field((), "m s-1", kept=True),
-    "earlier_edge_error": Field((), "J", kept=True),
-    "earlier_edge_scale": Field((), "kg+2 m+4 s-4", kept=True),
-    "earlier_entered": Field((), "1", kept=True, dtype=np.int64),
+    "earlier_account": Field((3,), "1", kept=True),
     "rank": Field(("n",), "1", kept=True, dtype=np.int64),
 }
 FIELDS = OWN | KEPT  # all that a state holds, by name

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .. import quaternions
 from ..engine.compile.atomics import MOST_THREADS
 from ..engine.compile.kernels import compiled_for
 from ..engine.contact.zeta import mean_square
@@ -27,22 +26,21 @@ from ..engine.step import advance
 from ..engine.world import make_room, make_world
 from ..errors import PhysicsError
 from ..files.checkpoint import State
-from ..files.names import claimed_directory
 from ..files.series import ENERGIES
 from ..files.trajectory import Frame, Spheres
 from ..model.building import Model, build_model, chunks
 from ..model.overlaps import check_overlaps
 from ..model.times import fastest
 from ..scenario.reading import Scenario
-from .changing import assign
-from .contacts import Contacts, contacts_of, sphere_centres
+from .by_hand import recorded_by_hand
+from .changing import assign, frame_of
+from .contacts import Contacts, contacts_of, sphere_centres, sphere_numbers
+from .faults import Alarm, alarm_in, limits
 from .given import compiled_mark, given
-from .guards import Alarm, alarm_in, bad_frame, bad_motion, bad_observables, check_time_step, limits, warn
+from .guards import bad_motion, check_time_step, warn
 from .observables import conserved_sums
-from .recorder import Recorder, check_room
 from .restart import FIELDS, OWN
-from .summary import run_summary
-from .wall_clock import Clock, Pace, sensible_threads
+from .wall_clock import Pace, sensible_threads
 
 Array = NDArray[np.float64]
 SORT_EVERY = 20_000  # steps after which the bodies of large systems are sorted in space again
@@ -77,9 +75,7 @@ class Simulation:
     initial_energy: float  # exact energy of the initial state, J
     initial_speed: float  # speed of the fastest point of any body at the start, m/s
     rank: NDArray[np.int64]  # (n,) the column in `bodies` of each body of the scenario
-    earlier_edge_error: float  # J, before the bodies were last sorted; see `edge_error`
-    earlier_edge_scale: float  # J^2, likewise; see `edge_deviation`
-    earlier_entered: int  # likewise
+    earlier_account: Array  # (3,) sums of the account of edges before the bodies were last sorted
     exact: bool  # whether the forces of a restored state came out the same, bit for bit
 
     def __init__(
@@ -90,12 +86,12 @@ class Simulation:
         source: str = "",
         on_note: Callable[[str], None] = warn,
     ):
-        scenario, source, self._text = given(scenario, source)
+        scenario, source, self._text = given(self.from_model, scenario, source)
         model = build_model(scenario, source)
         self._set_up(model, scenario.integrator.rotation, threads, scenario)
         self._begin()
         check_overlaps(scenario, self._world, self._numbers, source or scenario.name)
-        for note in check_time_step(scenario, model, source or scenario.name):
+        for note in check_time_step(self.from_model, scenario, model, source or scenario.name):
             on_note(note)
         self.observables()  # compiles what is left
         compiled_mark(scenario).touch()
@@ -133,7 +129,7 @@ class Simulation:
         self.bodies = self.bodies._replace(spin=spin)
         turning = self.bodies.orientation.shape[1] if self.bodies.arm.any() else 0
         self._past = unknown_past(model.edges.depth, n, turning)
-        self.earlier_edge_error, self.earlier_edge_scale, self.earlier_entered = 0.0, 0.0, 0
+        self.earlier_account = np.zeros(3)
         blocks = -(-n // BLOCK)
         self.threads = min(threads or sensible_threads(blocks), blocks, MOST_THREADS)  # the most that take part
         self._pace = Pace(self.threads if threads is None else None)
@@ -244,32 +240,33 @@ class Simulation:
     def _make_world(self, skin: float) -> None:
         model = self.model
         if hasattr(self, "_world"):
-            earlier = self.edge_error, self._edge_scale, self.contacts_entered
-            self.earlier_edge_error, self.earlier_edge_scale, self.earlier_entered = earlier
+            self.earlier_account = self._account
         vars(self).pop("_world", None)  # there is memory for one, not for two
         watched = limits(self.scenario.guard if self.scenario else None, model)
         fixed = (model.templates, model.walls, model.constants)
         self._world = make_world(self.bodies, *fixed, self.threads, skin, watched, model.edges, self._past)
 
     @property
-    def edge_error(self) -> float:
-        """Energy error that the edges of contacts have made so far, J; if they are corrected, what that took out."""
-        return self.earlier_edge_error + float(self._world.account.edge_error.sum())
+    def _account(self) -> Array:
+        """(3,) sums of the account of edges since the start; see engine.state.Account."""
+        now: Array = np.array([values.sum() for values in self._world.account], float)
+        return self.earlier_account + now
 
     @property
-    def _edge_scale(self) -> float:
-        return self.earlier_edge_scale + float(self._world.account.edge_scale.sum())
+    def edge_error(self) -> float:
+        """Energy error that the edges of contacts have made so far, J; if they are corrected, what that took out."""
+        return float(self._account[0])
 
     @property
     def edge_deviation(self) -> float:
-        """Standard deviation of the energy error that plain edges are expected to have made so far, J: each edge adds a
-        random number of mean 0. It grows as dt^(p+1), with the edge power p of the law: 5/2 for Hertz."""
-        return math.sqrt(self._edge_scale * mean_square(self.model.edges.power))
+        """Standard deviation expected of the energy error of plain edges so far, J: each edge adds a random number of mean
+        0. It grows as dt^(p+1), with the edge power p of the law: 5/2 for Hertz."""
+        return math.sqrt(self._account[1] * mean_square(self.model.edges.power))
 
     @property
     def contacts_entered(self) -> int:
         """The number of contacts that began so far."""
-        return self.earlier_entered + int(self._world.account.entered.sum())
+        return int(self._account[2])
 
     @property
     def alarm(self) -> Alarm | None:
@@ -324,39 +321,19 @@ class Simulation:
 
     def frame(self) -> Frame:
         """All bodies at the present step."""
-        n = len(self.rank)
-        axes = np.array([clump.principal_axes for clump in self.model.clumps])
-        frame = Frame(np.empty((n, 3)), np.empty((n, 3)), np.empty((n, 4)), np.empty((n, 3)), self.time, self.step)
-        for some in chunks(n):
-            columns = self.rank[some]
-            velocity, orientation, omega = self._motion(columns)
-            clump_axes = quaternions.conjugate(axes[self.model.species[some]])
-            frame.position[some], frame.velocity[some] = self.bodies.position.T[columns], velocity.T
-            frame.orientation[some] = quaternions.product(orientation.T, clump_axes)
-            frame.angular_velocity[some] = quaternions.rotated(orientation.T, omega.T)
-        return frame
+        return frame_of(self)
 
     @property
     def spheres(self) -> Spheres:
         """Centres (s, 3) in m, radii (s,) in m and the body (s,) of every sphere, in the order of the scenario."""
         radii, owner = self._world.spheres.place[3::4], self._world.spheres.owner
-        order = np.argsort(self._sphere_numbers)
+        order = np.argsort(sphere_numbers(self._world.spheres, self.rank))
         return Spheres(sphere_centres(self._world, order), radii[order], self._numbers[owner[order]])
 
     @property
     def contacts(self) -> Contacts:
         """What touches at the present step: bodies, spheres, overlaps, normals and forces; see Contacts."""
-        return contacts_of(self._world, self.model.law, self._numbers, self._sphere_numbers)
-
-    @property
-    def _sphere_numbers(self) -> NDArray[np.int64]:
-        """(s,) the number in the scenario of each sphere of the engine."""
-        spheres = self._world.spheres
-        counts = np.diff(spheres.first)[self.rank]  # of each body of the scenario
-        first = np.cumsum(counts) - counts
-        offset = first[self._numbers] - spheres.first[:-1]
-        numbers: NDArray[np.int64] = np.arange(spheres.owner.size) + offset[spheres.owner]
-        return numbers
+        return contacts_of(self._world, self.model.law, self._numbers, sphere_numbers(self._world.spheres, self.rank))
 
     @property
     def positions(self) -> Array:
@@ -408,29 +385,8 @@ class Simulation:
         ``record()`` adds a frame and a row of the energy log, once per step; the first is added at the beginning. It raises
         PhysicsError, without the frame, if the energy or an angle per step exceeds its guard. Such a run cannot be resumed.
         """
-        scenario = self.scenario
-        if scenario is None:
-            raise ValueError("only a simulation of a scenario can be recorded")
-        clock, recorded = Clock(math.inf, math.inf), -1
-        clock.ready()
-        directory = claimed_directory(Path(out), overwrite)
-        check_room(directory, scenario, self.model, copied=False)
-        with Recorder(directory, scenario, self.model, self._text, overwrite, self.threads, resumable=False) as recorder:
-
-            def record() -> None:
-                nonlocal recorded
-                if self.step > recorded:
-                    recorded, observables = self.step, self.observables()
-                    recorder.record_observables(self.step, self.time, observables, self.initial_energy)
-                    reason = bad_observables(self, scenario, observables["total"], recorder.largest_parts)
-                    frame = self.frame()
-                    if reason := reason or bad_frame(frame):
-                        raise PhysicsError(reason)
-                    recorder.record_frame(frame)
-
-            record()
+        with recorded_by_hand(self, Path(out), self._text, overwrite) as record:
             yield record
-            recorder.finish(run_summary(self, scenario, clock, recorder, "ok"))
 
 
 def read_only(values: Array) -> Array:

@@ -23,7 +23,7 @@ class Table(BaseModel):
 class Time(Table):
     """The time step and the end of the run."""
 
-    dt: Annotated[float | str, PlainValidator(values.time_step)]  # s, or "x rayleigh"
+    dt: Annotated[float | str, PlainValidator(values.time_step)]  # s, "x rayleigh" or "drift x"
     end: Positive  # s
 
 

@@ -168,14 +168,27 @@ def rayleigh_fraction(given: str) -> float:
     return positive(float(fraction))
 
 
+drift = above(0, 1)
+
+
+def drift_wish(given: Any) -> float | None:
+    """The x of "drift x"; None if this is no such text, ValueError without a message if x is no drift."""
+    word, _, wish = given.strip().partition(" ") if isinstance(given, str) else ("", "", "")
+    return drift(float(wish)) if word == "drift" else None
+
+
 def time_step(value: Any) -> float | str:
-    """A time step: seconds, or a text such as "0.1 rayleigh"."""
+    """A time step: seconds, or a text such as "0.1 rayleigh" or "drift 1e-5"."""
     if not isinstance(value, str):
         return positive(value)
+    rule = 'must be seconds, a positive multiple such as "0.1 rayleigh" or a largest drift such as "drift 1e-5"'
     try:
-        rayleigh_fraction(value)
+        if value.split()[:1] == ["drift"]:
+            rule = 'must have a number between 0 and 1 after "drift", such as "drift 1e-5"'
+            drift_wish(value)
+        else:
+            rayleigh_fraction(value)
     except ValueError:
-        rule = 'must be seconds or a positive multiple such as "0.1 rayleigh"'
         raise ValueError(f"{rule}, got {shown(value)}") from None
     return value
 

@@ -65,8 +65,8 @@ def run_cell(job: Job, cell: Cell) -> Record:
 
 def load_kernels(scenario: Scenario, source: str) -> None:
     """Compile or load the kernels of a scenario, one thread at a time: Dask workers may run several cells at once."""
+    from ..running.faults import without_time_step_guards
     from ..running.given import compiled_mark
-    from ..running.guards import without_time_step_guards
     from ..running.simulation import Simulation
 
     kernels = str(compiled_mark(scenario))

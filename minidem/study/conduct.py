@@ -136,7 +136,7 @@ def part_of(cells: list[Cell], work: dict[int, float], part: tuple[int, int] | N
 
 def estimate(study: Study, cells: list[Cell], workers: int) -> dict[str, Any]:
     """Estimated wall time of the cells (s), from a few steps of each kind: of cells that differ only in the seed, one."""
-    from ..running.guards import without_time_step_guards
+    from ..running.faults import without_time_step_guards
     from ..running.simulation import Simulation
 
     kinds: dict[str, tuple[float, float]] = {}  # us per step, s of set-up

@@ -80,10 +80,13 @@ class Study:
         return changed(self.base, cell.changes, self.keep, self.directory)
 
     def steps(self, cell: Cell) -> int:
-        """Number of steps of a cell."""
+        """Number of steps of a cell; a rough guess for a time step that pilot runs find when the cell is run."""
         from ..model.times import step_count, time_step
+        from ..scenario.values import drift_wish
 
         scenario = self.scenario(cell)
+        if drift_wish(scenario.time.dt) is not None:
+            scenario = scenario.with_changes({"time.dt": "0.1 rayleigh"})
         used = scenario.used_clumps if isinstance(scenario.time.dt, str) else []
         return step_count(scenario, time_step(scenario, {name: _sphere_rows(scenario.clump[name]) for name in used}))
 

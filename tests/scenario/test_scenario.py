@@ -202,12 +202,21 @@ BAD_VALUES = [
     (
         "dt = 1e-5",
         'dt = "fast"',
-        'time.dt: must be seconds or a positive multiple such as "0.1 rayleigh", got "fast"',
+        'time.dt: must be seconds, a positive multiple such as "0.1 rayleigh" or a largest drift such as "drift 1e-5", got',
     ),
-    ("dt = 1e-5", 'dt = "-1 rayleigh"', "time.dt: must be seconds or a positive multiple"),
-    ("dt = 1e-5", 'dt = "nan rayleigh"', "time.dt: must be seconds or a positive multiple"),
-    ("dt = 1e-5", 'dt = "0.1 hertz"', "time.dt: must be seconds or a positive multiple"),
-    ("dt = 1e-5", 'dt = "rayleigh"', "time.dt: must be seconds or a positive multiple"),
+    ("dt = 1e-5", 'dt = "-1 rayleigh"', "time.dt: must be seconds, a positive multiple"),
+    ("dt = 1e-5", 'dt = "nan rayleigh"', "time.dt: must be seconds, a positive multiple"),
+    ("dt = 1e-5", 'dt = "0.1 hertz"', "time.dt: must be seconds, a positive multiple"),
+    ("dt = 1e-5", 'dt = "rayleigh"', "time.dt: must be seconds, a positive multiple"),
+    ("dt = 1e-5", 'dt = ""', "time.dt: must be seconds, a positive multiple"),
+    *(
+        (
+            "dt = 1e-5",
+            f'dt = "{text}"',
+            f'time.dt: must have a number between 0 and 1 after "drift", such as "drift 1e-5", got "{text}"',
+        )
+        for text in ("drift", "drift x", "drift 0", "drift 1", "drift -1e-5", "drift nan", "drift inf", "drift 1e-5 s")
+    ),
     ("dt = 1e-5", "", "time.dt: required, but missing"),
     ("end = 0.5", "end = -1", "time.end: must be above 0, got -1"),
     ("end = 0.5", "ends = 0.5", 'time.ends: unknown key; did you mean "end"?'),
