@@ -1,0 +1,23 @@
+"""Energy of 30 rods with plain and with corrected edges, against the time step."""
+
+from ..outcome import Outcome
+from ..studies import Studies
+from .boxes import Box, reproduced
+
+TITLE = "Edges of contacts: energy of the rods, plain and corrected"
+BOX = Box(
+    study="edge-rods",
+    quick_dt=(19e-6, 38e-6, 76e-6),
+    quick_seeds=3,
+    quick_schemes=("spiral", "fincham-yade", "no-squish", "free-rotor"),
+    fitted=(9.5e-6, 76e-6),
+    at=38e-6,
+    watched=(5e-6, 0.5),
+    shown=("fincham-yade", "spiral", "no-squish"),
+    notes=(),
+)
+
+
+def reproduce(quick: bool, studies: Studies) -> Outcome:
+    """The outcome of this target; `quick`: three steps, three seeds and four schemes."""
+    return reproduced(BOX, quick, studies)
