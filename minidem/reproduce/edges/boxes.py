@@ -118,14 +118,16 @@ def durations(scenario: Scenario, dt: float, end: float) -> Array:
     """Durations (s) of the contacts that begin and end in a run, to within one step."""
     changes = {"seed": 0, DT: dt, EDGES: "plain", INTEGRATOR: "no-squish"}
     simulation = Simulation(scenario.with_changes(changes), on_note=lambda note: None)
-    began: dict[tuple[int, int], int] = {}
-    found = []
+    began: dict[tuple[int, int, int], int] = {}  # step at which a pair of spheres, or sphere and wall, began to touch
+    found, entered = [], 0
     for step in range(1, round(end / dt) + 1):
         simulation.advance(1)
-        touching: set[tuple[int, int]] = set()
-        if simulation.energies["elastic"] > 0.0:
-            spheres = np.asarray(simulation.contacts.spheres)
-            touching = {(int(a), int(b)) for a, b in spheres}
+        if simulation.contacts_entered == entered and not began:
+            continue
+        entered, contacts = simulation.contacts_entered, simulation.contacts
+        touching = set(
+            zip(*(v.tolist() for v in (contacts.first_sphere, contacts.second_sphere, contacts.wall)), strict=True)
+        )
         found += [step - began.pop(pair) for pair in began.keys() - touching]
         for pair in touching - began.keys():
             began[pair] = step
@@ -192,9 +194,11 @@ def small(points: Sequence[Point], shown: Sequence[str]) -> Figure:
             look = {**style_of(name), "linestyle": "--" if edges == "plain" else "-", "label": None}
             axis.plot(list(line), [point.mean for point in line.values()], **look, markerfacecolor="none", linewidth=1.3)
     log_log(axis, "time step (s)", DEVIATION)
-    handles = [Line2D([], [], **{**style_of(name), "markerfacecolor": "none", "linestyle": "-"}) for name in shown]
-    for style, label in (("--", 'edges = "plain"'), ("-", 'edges = "corrected"')):
-        handles.append(Line2D([], [], color="0.3", linestyle=style, label=label))
+    handles = [Line2D([], [], **style_of(name), markerfacecolor="none") for name in shown]
+    handles += [
+        Line2D([], [], color="0.3", linestyle="--", label='edges = "plain"'),
+        Line2D([], [], color="0.3", linestyle="-", label='edges = "corrected"'),
+    ]
     axis.legend(handles=handles, fontsize=8, loc="lower right")
     return figure
 

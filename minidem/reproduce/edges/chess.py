@@ -12,7 +12,7 @@ BOX = Box(
     quick_schemes=("spiral", "fincham-yade", "no-squish", "free-rotor"),
     fitted=(9.31e-7, 4.85e-6),
     at=2.80e-6,
-    watched=(1e-6, 0.5),
+    watched=(2e-6, 1.0),
     shown=("fincham-yade", "spiral", "no-squish"),
     notes=(),
 )

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter
 
 from ...running.simulation import Simulation
 from ...views.figures import log_log, new_figure, numbered_style
@@ -22,10 +23,12 @@ FIRST, ROWS = 1 / 40, 60  # the rows are spaced evenly on a log scale from this 
 NOTES = (
     "published: nothing that we found",
     "rms over the seeds of (E - E0) / E0, only of seeds without any contact at that time: within a contact the energy "
-    "differs from that of the scheme by order dt^2. expected: from the speeds of the edges alone (Simulation.edge_deviation)",
+    "differs from that of the scheme by order dt^2",
+    "expected: the standard deviation that follows from the speeds of the edges alone (Simulation.edge_deviation). It grows "
+    "faster than the square root where these speeds grow in the course of the runs",
     "explained: 1 - rms(E - E0 - account) / rms(E - E0) over the rows of a run without contact; median over the seeds. The "
     "account is Simulation.edge_error",
-    "the exponent of a random walk is 1/2. The walk has correlated values, so the exponent of a few seeds scatters",
+    "the values of a walk are correlated, so exponents from a few seeds scatter",
 )
 
 
@@ -90,6 +93,9 @@ def compared(walks: Mapping[str, Walks]) -> list[Comparison]:
             Comparison(
                 f"{name}: exponent of the number of contacts", "1/2 (derived)", log_slope(walk.mean_contacts, walk.rms)
             ),
+            Comparison(
+                f"{name}: the same, of the expected deviation", None, log_slope(walk.mean_contacts, walk.expected_rms)
+            ),
             Comparison(f"{name}: rms deviation / expected, geometric mean of the rows", "1 (derived)", ratio),
             Comparison(f"{name}: share of the deviation that the account explains", None, walk.explained),
         ]
@@ -111,6 +117,7 @@ def drawn(walks: Mapping[str, Walks]) -> Figure:
         axis.plot(walk.mean_contacts, line, color="0.4", linestyle="--", linewidth=1, label="slope 1/2")
         _, dt, end = SCENES[name]
         log_log(axis, "contacts that began", "(E − E$_0$) / E$_0$", f"{name}, dt = {dt:g} s, {end:g} s")
+        axis.xaxis.set_minor_formatter(NullFormatter())
         axis.set(ylim=(walk.expected_rms[0] / 300, 10 * walk.expected_rms[-1]))
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=5, fontsize=8)
     return figure

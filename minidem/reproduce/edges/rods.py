@@ -12,7 +12,7 @@ BOX = Box(
     quick_schemes=("spiral", "fincham-yade", "no-squish", "free-rotor"),
     fitted=(9.5e-6, 76e-6),
     at=38e-6,
-    watched=(5e-6, 0.5),
+    watched=(2e-5, 2.0),
     shown=("fincham-yade", "spiral", "no-squish"),
     notes=(),
 )
