@@ -19,6 +19,7 @@ from ..measures import log_slope, standard_error
 from ..outcome import Comparison, Outcome
 from ..studies import DT, INTEGRATOR, Failed, Row, Studies, account, done, study_of, varied
 from .forms import Array
+from .walk import MEAN_OF_WALK, expected_deviation
 
 EDGES = "contact.edges"
 MODES = ("plain", "corrected")
@@ -31,7 +32,6 @@ NOTES = (
     "law of edges: the mean of |E - E0| / E0 of a random walk with the deviation that plain runs expect at the end "
     "(Simulation.edge_deviation), scaled by dt^(5/2): sqrt(2/pi) times 2/3 of it",
 )
-MEAN_OF_WALK = float(np.sqrt(2.0 / np.pi)) * 2.0 / 3.0  # mean over time of the mean |walk|, relative to its last deviation
 
 
 @dataclass(frozen=True)
@@ -101,17 +101,6 @@ def lines_of(points: Sequence[Point]) -> dict[tuple[str, str], dict[float, Point
     for point in points:
         lines.setdefault((point.integrator, point.edges), {})[point.dt] = point
     return lines
-
-
-def expected_deviation(scenario: Scenario, dt: float, seeds: int) -> float:
-    """Expected deviation of plain runs at the end, relative to the initial energy: rms over the seeds."""
-    found = []
-    for seed in range(seeds):
-        changes = {"seed": seed, DT: dt, EDGES: "plain", INTEGRATOR: "no-squish"}
-        simulation = Simulation(scenario.with_changes(changes), on_note=lambda note: None)
-        simulation.advance(round(scenario.time.end / dt))
-        found.append(simulation.edge_deviation / simulation.initial_energy)
-    return float(np.sqrt(np.mean(np.square(found))))
 
 
 def durations(scenario: Scenario, dt: float, end: float) -> Array:
