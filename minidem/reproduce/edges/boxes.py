@@ -144,6 +144,13 @@ def compared(points: Sequence[Point], box: Box, contacts: Array) -> list[Compari
         found.append(
             Comparison(f"{name}: slope, corrected (order of the scheme: {order:g})", None, slope(corrected, box.fitted))
         )
+        shortest = sorted(corrected)[:2]
+        if len(shortest) == 2:
+            found.append(
+                Comparison(
+                    f"{name}: slope, corrected, two shortest steps", None, slope(corrected, (shortest[0], shortest[1]))
+                )
+            )
     for dt in sorted({point.dt for point in points}):
         short = float(np.mean(contacts < SHORT * dt))
         found.append(Comparison(f"share of contacts shorter than {SHORT} steps at {dt:g} s", None, short))
@@ -183,7 +190,7 @@ def small(points: Sequence[Point], shown: Sequence[str]) -> Figure:
             look = {**style_of(name), "linestyle": "--" if edges == "plain" else "-", "label": None}
             axis.plot(list(line), [point.mean for point in line.values()], **look, markerfacecolor="none", linewidth=1.3)
     log_log(axis, "time step (s)", DEVIATION)
-    handles = [Line2D([], [], **style_of(name), markerfacecolor="none") for name in shown]
+    handles = [Line2D([], [], **{**style_of(name), "linestyle": "none"}, markerfacecolor="none") for name in shown]
     handles += [
         Line2D([], [], color="0.3", linestyle="--", label='edges = "plain"'),
         Line2D([], [], color="0.3", linestyle="-", label='edges = "corrected"'),
