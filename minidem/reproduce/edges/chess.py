@@ -15,8 +15,8 @@ BOX = Box(
     watched=(2e-6, 1.0),
     shown=("fincham-yade", "spiral", "no-squish"),
     notes=(
-        "with corrected edges, slopes are near 5 at long steps, where the edges still dominate, and fall to the order of the "
-        "rotational scheme at short ones; the share of contacts shorter than 5 steps is given for every step",
+        "with corrected edges, curves are steep at long steps, where the edges still dominate, and bend towards the order "
+        "of the rotational scheme at short ones; the share of contacts shorter than 5 steps is given for every step",
     ),
 )
 
