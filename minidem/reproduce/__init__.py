@@ -40,6 +40,10 @@ TARGETS = {
     "seelen-fig3": Target("seelen.fig3"),
     "seelen-fig5": Target("seelen.fig5"),
     **{f"newmark-fig{number}": Target(f"newmark.fig{number}") for number in range(1, 14)},
+    "edge-collision": Target("edges.collision"),
+    "edge-law": Target("edges.law"),
+    "edge-rods": Target("edges.rods", runs_studies=True),
+    "edge-chess": Target("edges.chess", runs_studies=True),
     "fincham": Target("spiral.fincham"),
     "scoreboard": Target("scoreboard"),
 }

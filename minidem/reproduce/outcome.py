@@ -36,6 +36,7 @@ class Outcome:
     figure: Figure
     comparisons: Sequence[Comparison]
     notes: Sequence[str] = field(default=())  # values that the paper does not give, known differences
+    more: Mapping[str, Figure] = field(default_factory=dict)  # further figures; the keys are added to the name
 
     def table(self) -> str:
         """The comparisons and notes as text, with the columns published, measured and ratio."""
@@ -63,12 +64,14 @@ class Outcome:
         return {"comparisons": rows, "notes": list(self.notes)}
 
     def write(self, directory: Path, name: str) -> list[Path]:
-        """Write NAME.csv, NAME.png, NAME.svg and comparison.txt to an existing directory. Returns their paths."""
+        """Write NAME.csv, NAME.png, NAME.svg and comparison.txt to an existing directory, and NAME-KEY.png and NAME-KEY.svg
+        for further figures. Returns their paths."""
         data, comparison = directory / f"{name}.csv", directory / "comparison.txt"
         try:
             write_whole(data, csv_text(self.data))
             write_whole(comparison, self.table() + "\n")
-            return [data, comparison, *saved(self.figure, directory / name)]
+            figures = {name: self.figure} | {f"{name}-{key}": figure for key, figure in self.more.items()}
+            return [data, comparison, *(file for stem, one in figures.items() for file in saved(one, directory / stem))]
         except OSError as error:
             raise WriteError(f"{directory}: cannot be written: {error.strerror}") from None
 
