@@ -17,7 +17,7 @@ STEPS, EVERY = 120, 10
 
 
 def model_of(kind, edges):
-    """"few" is a scene of a single block, which has close lists; the others have several blocks and are on the move."""
+    """ "few" is a scene of a single block, which has close lists; the others have several blocks and are on the move."""
     if kind == "few":
         return build_model(scene("rods").with_changes({"contact.edges": edges}))
     groups, walls = SCENES[kind]

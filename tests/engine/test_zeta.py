@@ -11,7 +11,9 @@ from minidem.engine.contact.edges import edges_of, smooth_zeta
 from minidem.engine.contact.zeta import DEGREE, hurwitz, mean_square, smooth_part
 
 POWERS = [0.25, 0.5, 1.0, 1.5, 2.0, 2.5, 3.5]
-THETA = np.concatenate([np.linspace(0.0, 1.0, 41), [1e-9, 1e-4, 1 - 1e-4, 1 - 1e-9], np.random.default_rng(1).uniform(size=40)])
+THETA = np.concatenate(
+    [np.linspace(0.0, 1.0, 41), [1e-9, 1e-4, 1 - 1e-4, 1 - 1e-9], np.random.default_rng(1).uniform(size=40)]
+)
 
 
 def exact(power, theta):
