@@ -53,8 +53,8 @@ def assign(simulation: "Simulation", **values: ArrayLike) -> None:
         omega[:, columns] = quaternions.rotated(to_principal, new["angular_velocity"]).T
 
     world.team.alarm[:, WHAT] = NOTHING
-    for values in (*world.past, world.lists.old_position, world.close.old_position):
-        values[...] = np.nan  # lists are renewed, and what was before does not count
+    for outdated in (*world.past, world.lists.old_position, world.close.old_position):
+        outdated[...] = np.nan  # lists are renewed, and what was before does not count
     simulation._find_forces()
 
     kicked = np.flatnonzero((bodies.force != force).any(axis=0) | ("velocity" in new))
