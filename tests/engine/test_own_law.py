@@ -175,6 +175,8 @@ def test_wrong_constants(constant, message):
         ({"name": "my/law"}, '"my/law": the name of a law has only letters'),
         ({"name": "my law\n"}, "has only letters"),
         ({"edge_power": 0.0}, "edge_power: must be above 0"),
+        ({"edge_power": float("nan")}, "edge_power: must be above 0 and finite, or None, got nan"),
+        ({"edge_power": float("inf")}, "edge_power: must be above 0 and finite, or None, got inf"),
         ({"keys": "stiffness"}, r'keys: must be a tuple of names, such as \("stiffness",\)'),
     ],
 )

@@ -86,6 +86,68 @@ def test_two_threads(kind, rotation, tmp_path, long):
         assert_same(directory, tmp_path / "whole")
 
 
+def corrected(*arguments, **options):
+    return scene(*arguments, **options).with_changes({"contact.edges": "corrected"})
+
+
+def accounts(directory):
+    """All that the last checkpoint knows of the edges: past poses, error, scale and number of contacts."""
+    state = read_checkpoint(directory / "checkpoint.h5").state
+    return {name: values for name, values in state.items() if "edge" in name or "entered" in name or "past/" in name}
+
+
+def assert_same_accounts(directory, other):
+    found, expected = accounts(directory), accounts(other)
+    assert len(found) == 8 and found["account/entered"].sum() + found["earlier_entered"] > 0
+    for name, values in expected.items():
+        assert np.array_equal(found[name], values, equal_nan=True), name
+
+
+def edge_steps(scenario, last):
+    """The steps up to `last` in which contacts begin."""
+    sim = simulation.Simulation(scenario, on_note=lambda note: None)
+    entered, steps = 0, []
+    while sim.step < last:
+        sim.advance(1)
+        if sim.contacts_entered > entered:
+            steps.append(sim.step)
+        entered = sim.contacts_entered
+    return steps
+
+
+@pytest.mark.parametrize("rotation", SINGLE)
+def test_corrected_edges(rotation, tmp_path):
+    """Stopped at the step in which a contact begins, and one, two and three steps later."""
+    scenario = corrected("rods", rotation)
+    first = next(step for step in edge_steps(scenario, 60) if step > 3)
+    run(scenario, tmp_path / "whole", threads=1, **At(159).options()).trajectory.close()
+    summary = run(scenario, tmp_path / "all", threads=1).summary
+    parts = tmp_path / "parts"
+    run(scenario, parts, threads=1, **At(1).options()).trajectory.close()
+    for step in (first, first + 1, first + 2, first + 3, 97, 159):
+        resume(parts, threads=1, **At(step).options()).trajectory.close()
+    assert_same_accounts(parts, tmp_path / "whole")
+    result = resume(parts, threads=1)
+    result.trajectory.close()
+    assert_same(parts, tmp_path / "all")
+    assert result.summary["energy"] == summary["energy"]
+
+
+@pytest.mark.parametrize(("kind", "rotation"), [("spheres", "spiral"), ("rods", "no-squish")])
+def test_corrected_edges_with_two_threads(kind, rotation, tmp_path):
+    """Many contacts begin and end in every step."""
+    scenario = corrected(kind, rotation, count=600, steps=120)
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    run(scenario, tmp_path / "all", threads=2).trajectory.close()
+    run(scenario, whole, threads=2, **At(119).options()).trajectory.close()
+    run(scenario, parts, threads=2, **At(49).options()).trajectory.close()
+    for step, threads in ((50, 1), (51, 2), (52, 1), (119, 2)):
+        resume(parts, threads=threads, **At(step).options()).trajectory.close()
+    assert_same_accounts(parts, whole)
+    resume(parts, threads=2).trajectory.close()
+    assert_same(parts, tmp_path / "all")
+
+
 @pytest.mark.parametrize("step", [0, 19, 20, 21, 159])
 def test_around_a_recorded_step(step, tmp_path):
     """Frames are at every 20th step: each is there once."""

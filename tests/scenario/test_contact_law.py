@@ -89,6 +89,28 @@ def test_contact_must_be_a_table():
     assert errors_of(TEXT.replace("law =", "laws =")) == ['balls.toml: contact.laws: unknown key; did you mean "law"?']
 
 
+@pytest.mark.parametrize(("value", "shown"), [('"exact"', '"exact"'), ("1", "1"), ("true", "true"), ('"Plain"', '"Plain"')])
+def test_unknown_edges(value, shown):
+    text = TEXT.replace('law = "linear"', f'law = "linear", edges = {value}')
+    assert errors_of(text) == [f'balls.toml: contact.edges: must be "plain" or "corrected", got {shown}']
+
+
+def test_corrected_edges_need_an_edge_power(linear, minidem_command, directory):
+    corrected = TEXT.replace('law = "linear"', 'law = "linear", edges = "corrected"')
+    assert parse(corrected).contact.edges == "corrected"
+    parts = dict(linear.parts)
+    assert register_law("linear", **parts, edge_power=None, keys=("stiffness",)).edge_power is None
+    refusal = (
+        'balls.toml: contact.edges: must be "plain", got "corrected"; contact.law = "linear" has no edge_power: '
+        "its force does not begin with a power of the overlap"
+    )
+    assert errors_of(corrected) == [refusal]
+    assert parse(TEXT).contact.edges == "plain"
+    (directory / "balls.toml").write_text(corrected)
+    outcome = minidem_command("run", "balls.toml", "--out", "run")
+    assert outcome.code == 2 and refusal in outcome.stderr and not (directory / "run").exists()
+
+
 @pytest.mark.parametrize("name", ["steel", "glass", "rubber"])  # of a clump, the box and a wall
 def test_a_key_that_the_law_needs(name):
     lines = [line.split(", stiffness")[0] + "}" if f"material.{name}" in line else line for line in TEXT.splitlines()]
