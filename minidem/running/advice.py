@@ -275,7 +275,9 @@ def step_seconds(pilots: Sequence[Pilot], dt: float) -> float:
 
 
 def rounded_down(value: float) -> float:
-    """A positive number with two significant digits, not above `value`."""
+    """A positive number with two significant digits, not above `value`; 0 and infinity stay as they are."""
+    if not 0 < value < math.inf:
+        return value
     unit = 10.0 ** (math.floor(math.log10(value)) - 1)
     return float(f"{math.floor(value / unit * (1 + 1e-12)) * unit:.1e}")
 

@@ -570,7 +570,7 @@ def test_short_help(minidem_command):
 def test_order_of_the_commands(minidem_command):
     """What everybody needs first; no summary is cut off."""
     _, _, listed = minidem_command("--help").stdout.partition("Commands:\n")
-    assert [line.split()[0] for line in listed.splitlines()][:3] == ["run", "check", "resume"]
+    assert [line.split()[0] for line in listed.splitlines()][:4] == ["run", "check", "advise", "resume"]
     assert "..." not in listed
 
 
