@@ -25,7 +25,7 @@ def advise(
     json_: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Find the longest time step that keeps the energy drift within a limit.
+    """Find the longest time step for an energy drift.
 
     Short pilot runs measure the energy error; nine of ten runs with the advised dt stay within the limit. The drift is the
     larger of the mean and the last energy deviation of a run.

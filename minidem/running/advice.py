@@ -46,6 +46,7 @@ SPREAD = (
     0.92,
     0.96,
 )  # time steps of a group of pilots: collisions make their motions independent
+GROUP_WORK = 1e8  # bodies times steps of a group of pilots, about
 ENOUGH = 1000  # contacts of the first two groups together, after which they get no further pilots
 PATHS = 256  # random walks for each pilot
 ROUND_OFF = 1e-15  # relative error of one step; the errors of steps are independent
@@ -146,10 +147,11 @@ class Adviser:
     def pilots(self, rotation: str, edges: str, dt: float, most: int, enough: float = math.inf) -> list[Pilot]:
         """Up to `most` pilots with time steps near `dt` (s), until they have seen enough contacts."""
         found: list[Pilot] = []
+        work = self.scenario.time.end / dt * len(self.model.species)
         for factor in SPREAD[:most]:
             model = at_step(self.model, self.scenario, factor * dt, edges)
             found.append(pilot(self.begin, model, rotation, self.scenario, self.threads))
-            if sum(run.entered for run in found) >= enough or found[-1].part < 1:
+            if sum(run.entered for run in found) >= enough or found[-1].part < 1 or len(found) * work >= GROUP_WORK:
                 break
         return found
 

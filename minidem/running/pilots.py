@@ -32,6 +32,7 @@ Begin = Callable[..., "Simulation"]  # Simulation.from_model: simulations themse
 ROWS = 200  # of a pilot over the whole time
 LEAST_ROWS = 20  # of a pilot that ends early
 WORK = 3e7  # bodies times steps of one pilot, at most
+LEAST_BODIES = 30  # fewer take as long
 PLENTY = 20_000  # contacts after which a pilot ends
 NOMINAL = "0.1 rayleigh"  # time step of a model that is only looked at
 FREE = 0.1  # least share of rows without contacts that shows the rest apart from the contacts
@@ -72,7 +73,7 @@ def pilot(begin: Begin, model: Model, rotation: str, scenario: Scenario, threads
     not finite."""
     simulation = begin(model, rotation, threads, scenario=scenario)
     initial, corrected = simulation.initial_energy, model.edges.depth == 3
-    covered = min(model.steps, max(LEAST_ROWS, round(WORK / len(model.species))))
+    covered = min(model.steps, max(LEAST_ROWS, round(WORK / max(len(model.species), LEAST_BODIES))))
     count = max(LEAST_ROWS, ROWS * covered // model.steps)
     ends = sorted({round(k * covered / count) for k in range(1, count + 1)} - {0})
     rows, step_s, row_s = [], 0.0, 0.0
