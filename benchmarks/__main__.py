@@ -70,6 +70,9 @@ def options(words: Sequence[str] | None) -> argparse.Namespace:
         "--integrators", action="store_true", help="instead, time a step of the rods with each rotational integrator"
     )
     parser.add_argument("--guards", action="store_true", help="instead, time steps with and without guards")
+    parser.add_argument(
+        "--edges", action="store_true", help="instead, time steps with plain and corrected edges of contacts"
+    )
     chosen = parser.parse_args(words)
     try:
         chosen.threads = [int(number) for number in chosen.threads.split(",")]
@@ -188,6 +191,11 @@ def main(words: Sequence[str] | None = None) -> int:
         from . import guards
 
         print(report.table(guards.HEAD, guards.lines(scenes, chosen.repeats, say)))
+        return 0
+    if chosen.edges:
+        from . import edges
+
+        print(report.table(edges.HEAD, edges.lines(scenes, chosen.repeats, say)))
         return 0
     if chosen.compare and chosen.compare.is_dir():
         from . import checkouts
