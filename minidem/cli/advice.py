@@ -27,8 +27,8 @@ def advise(
 ) -> None:
     """Find the longest time step for an energy drift.
 
-    Short pilot runs measure the energy error; nine of ten runs with the advised dt stay within the limit. The drift is the
-    larger of the mean and the last energy deviation of a run.
+    Short pilot runs measure the energy error; most runs with the advised dt stay within the limit. The drift is the larger
+    of the mean and the last energy deviation of a run.
     """
     if not 0 < drift < 1:
         raise InputError(f"--drift {drift:g}: must be above 0 and below 1, for example 1e-5")
