@@ -171,7 +171,7 @@ class Edges(NamedTuple):
 
     window: int = 1  # a bit for each step in which an edge shows: this one, and the one or two before
     power: float = 1.0  # p of F ~ overlap^p where a contact begins
-    series: np.ndarray = np.zeros((4, 1))  # (4, k) of zeta(-q, 1 + theta) for q = p - 1, ..., p + 2; see contact/zeta.py
+    series: np.ndarray = np.zeros((4, 2))  # (4, k) of zeta(-q, 1 + theta) for q = p - 1, ..., p + 2; see contact/zeta.py
     dt: float = 0.0  # time step, s
 
     @property

@@ -53,12 +53,16 @@ def edges_of(power, corrected, dt):
 @inlined
 def smooth_zetas(series, theta):
     """zeta(1 - p, t), zeta(-p, t), zeta(-p - 1, t) and zeta(-p - 2, t) at t = 1 + theta, from their polynomials in
-    2 theta - 1. All at once: each sum waits for its last term, but not for the other sums."""
-    y, a, b, c, d = 2.0 * theta - 1.0, 0.0, 0.0, 0.0, 0.0
-    for k in range(series.shape[1] - 1, -1, -1):
-        a, b = a * y + series[0, k], b * y + series[1, k]
-        c, d = c * y + series[2, k], d * y + series[3, k]
-    return a, b, c, d
+    y = 2 theta - 1. Even and odd powers of y apart: a sum waits for its last term, but not for the other sums."""
+    y = 2.0 * theta - 1.0
+    square_of_y, a, b, c, d = y * y, 0.0, 0.0, 0.0, 0.0
+    odd_a, odd_b, odd_c, odd_d = 0.0, 0.0, 0.0, 0.0
+    for k in range(series.shape[1] - 2, -1, -2):
+        a, odd_a = a * square_of_y + series[0, k], odd_a * square_of_y + series[0, k + 1]
+        b, odd_b = b * square_of_y + series[1, k], odd_b * square_of_y + series[1, k + 1]
+        c, odd_c = c * square_of_y + series[2, k], odd_c * square_of_y + series[2, k + 1]
+        d, odd_d = d * square_of_y + series[3, k], odd_d * square_of_y + series[3, k + 1]
+    return a + y * odd_a, b + y * odd_b, c + y * odd_c, d + y * odd_d
 
 
 @inlined
@@ -180,7 +184,8 @@ def edge_forces(block, step, law, scene, lists, edges, account, space):
             radii = this[3] * -numbers_of(apart)[3]  # R* = R at a wall
         dx, dy, dz, minus_reach = numbers_of(apart)
         distance = math.sqrt(max(dx * dx + dy * dy + dz * dz, 1e-300))
-        normal = dx / distance, dy / distance, dz / distance
+        per_distance = 1.0 / distance
+        normal = dx * per_distance, dy * per_distance, dz * per_distance
         contact = -minus_reach, radii, constant_of(i, j, spheres, walls, constants)
         mobility = 0.0
         if corrected:

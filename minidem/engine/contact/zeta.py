@@ -16,7 +16,7 @@ import numpy as np
 from numpy.polynomial import chebyshev, polynomial
 
 TERMS = 40  # of the Taylor series in 2 x: (1/3)^40 is below round-off
-DEGREE = 20  # after economisation: what is left out is below 5.8^-20, which is round-off
+DEGREE = 21  # what is left out is below 5.8^-21, which is round-off; odd, since even and odd powers are summed apart
 SUMMED = 10  # terms of a zeta series that are summed before the formula of Euler and Maclaurin takes over
 BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798)  # B2, B4, ...
 
