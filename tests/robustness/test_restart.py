@@ -93,12 +93,12 @@ def corrected(*arguments, **options):
 def accounts(directory):
     """All that the last checkpoint knows of the edges: past poses, error, scale and number of contacts."""
     state = read_checkpoint(directory / "checkpoint.h5").state
-    return {name: values for name, values in state.items() if "edge" in name or "entered" in name or "past/" in name}
+    return {name: values for name, values in state.items() if "account" in name or "past/" in name}
 
 
 def assert_same_accounts(directory, other):
     found, expected = accounts(directory), accounts(other)
-    assert len(found) == 8 and found["account/entered"].sum() + found["earlier_entered"] > 0
+    assert len(found) == 6 and found["account/entered"].sum() + found["earlier_account"][2] > 0
     for name, values in expected.items():
         assert np.array_equal(found[name], values, equal_nan=True), name
 

@@ -129,7 +129,7 @@ def test_energy_log_has_whole_rows_only(stopped):
     content = (stopped.directory / "energy.csv").read_bytes()
     assert content.endswith(b"\n")
     header, *rows = csv.reader(content.decode().splitlines())
-    assert len(header) == 7 and {len(row) for row in rows} == {7}
+    assert len(header) == 8 and {len(row) for row in rows} == {8}
     with h5py.File(stopped.directory / "trajectory.h5", "r") as file:
         assert [float(row[header.index("total")]) for row in rows] == file["observables/total/value"][:].tolist()
 
