@@ -146,7 +146,8 @@ class Lists(NamedTuple):
 
     listed: np.ndarray  # (s,) uint32, listed spheres; those of a block start at the number of its first sphere
     listed_count: np.ndarray  # (k,) int64, listed spheres of each block
-    room: np.ndarray  # (k+1,) int64, block k has room for candidates from room[k] to room[k+1]
+    room: np.ndarray  # (k+1,) int64, block k has room for candidates from room[k] on, a multiple of CHUNK
+    capacity: np.ndarray  # (k,) int64, the most candidates that each block lists; packings depend on it
     wanted: np.ndarray  # (k,) int64, number of candidates of each block
     edge: np.ndarray  # (c,) uint32, listed pairs at an edge, in the room of their block
     edges: np.ndarray  # (k,) int64, their number in each block

@@ -50,6 +50,7 @@ def make_world(bodies, templates, walls, constants, threads=1, skin=0.0, limits=
         listed_count=np.zeros(blocks, np.int64),
         wanted=np.minimum(FIRST_ROOM * in_block, 1000),
         room=np.zeros(blocks + 1, np.int64),
+        capacity=np.zeros(blocks, np.int64),
         subject=np.empty(0, np.uint32),
         candidate=np.empty(0, np.uint32),
         touched=np.empty(0, np.uint64),
@@ -99,9 +100,10 @@ def make_world(bodies, templates, walls, constants, threads=1, skin=0.0, limits=
 
 def make_room(world):
     """Make room for the wanted number of candidates and some more. The lists are empty and outdated afterwards."""
-    room = np.cumsum(((SPARE * world.lists.wanted).astype(np.int64) + 16) // CHUNK * CHUNK + CHUNK)
+    capacity = (SPARE * world.lists.wanted).astype(np.int64) + 16
+    room = np.cumsum(-(-capacity // CHUNK) * CHUNK)  # blocks begin with a chunk of their own
     for lists in (world.lists, world.close):
-        lists.room[1:] = room
+        lists.room[1:], lists.capacity[:] = room, capacity
         for values in (lists.subject, lists.candidate, lists.edge):  # in place: memory for two sets of lists is not needed
             values.resize(room[-1], refcheck=False)
         for words in (lists.touched, lists.touched_before):

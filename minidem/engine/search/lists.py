@@ -76,7 +76,7 @@ def list_block(block, me, world, skin):
     begin, end = bodies_of(block, block + 1, species.size)
     first_sphere, last_sphere = first[begin], first[end]
     base = lists.room[block]
-    room = lists.room[block + 1] - base
+    room = lists.capacity[block]
     for s in range(last_sphere - first_sphere):
         used[s] = False
 
