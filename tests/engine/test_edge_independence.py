@@ -1,5 +1,7 @@
 """What happens at the edges of contacts does not depend on threads, lists, their room or the numbers of the bodies."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 from runs import scene
@@ -78,22 +80,32 @@ def edges(request):
     return request.param
 
 
-@pytest.fixture(scope="module", params=["few", "balls", "mixture"])
-def system(request, edges):
+@cache
+def known(name, edges):
     """A model, and what it tells."""
-    model = model_of(request.param, edges)
+    model = model_of(name, edges)
     expected = told(model)
-    assert (len(model.species) > 2 * BLOCK) == (request.param != "few") and np.isfinite(expected[0]).all()
+    assert (len(model.species) > 2 * BLOCK) == (name != "few") and np.isfinite(expected[0]).all()
     errors, _, entered = expected[1].T
-    assert entered[-1] - entered[0] > (3 if request.param == "few" else 500)  # contacts come and go
+    assert entered[-1] - entered[0] > (3 if name == "few" else 500)  # contacts come and go
     assert np.unique(errors).size > 5
     return model, expected
 
 
-def test_threads(system):
-    model, expected = system
-    if len(model.species) > BLOCK:  # else one thread is all there can be
-        assert_same(told(model, 2), expected)
+@pytest.fixture(params=["few", "balls", "mixture"])
+def system(request, edges):
+    return known(request.param, edges)
+
+
+@pytest.fixture(params=["balls", "mixture"])
+def large(request, edges):
+    """Of several blocks: only these use threads and are sorted."""
+    return known(request.param, edges)
+
+
+def test_threads(large):
+    model, expected = large
+    assert_same(told(model, 2), expected)
 
 
 @pytest.mark.parametrize("meddle", [renew_never, renew_lists, renew_close_lists, renew_at_odd_steps, take_room])
@@ -102,18 +114,15 @@ def test_lists(system, meddle):
     assert_same(told(model, 1, meddle), expected)
 
 
-def test_lists_of_two_threads(system):
-    model, expected = system
-    if len(model.species) > BLOCK:
-        assert_same(told(model, 2, renew_at_odd_steps), expected)
+def test_lists_of_two_threads(large):
+    model, expected = large
+    assert_same(told(model, 2, renew_at_odd_steps), expected)
 
 
-def test_bodies_that_are_sorted_anew(system, monkeypatch):
+def test_bodies_that_are_sorted_anew(large, monkeypatch):
     """Every 30 steps: the past goes with them. Forces are added in another order then, and blocks have other sums; that is
     round-off, of which contacts make 1e-9 at the most."""
-    model, (rows, accounts) = system
-    if len(model.species) <= BLOCK:
-        return
+    model, (rows, accounts) = large
     monkeypatch.setattr(engine, "SORT_EVERY", 30)
     sorted_rows, sorted_accounts = told(model)
     assert not np.array_equal(sorted_rows[-1], rows[-1])  # they have been sorted
