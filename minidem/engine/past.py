@@ -6,7 +6,7 @@ import numpy as np
 
 from .compile.fours import four_of
 from .compile.kernels import inlined
-from .geometry import FOUR, THREE, column, index, squared_distance
+from .geometry import column, index, sphere, squared_distance
 from .quaternion import attitude, carried, matrix, squared_difference
 from .separation import from_sphere, from_wall, squared_distance_and_reach
 from .state import Past
@@ -56,46 +56,34 @@ def find_moved(begin, end, bodies, past, moved, dt):
 
 
 @inlined
-def past_position(b, slot, bodies, past, dt):
-    """Centre of mass (m) of body b at the step in a slot of the past."""
-    if past.position.shape[0] > 0:
-        return column(past.position[slot], b)
-    x, v = bodies.position, bodies.velocity  # one step back: v is that of the half step between
-    return x[0, b] - dt * v[0, b], x[1, b] - dt * v[1, b], x[2, b] - dt * v[2, b]
-
-
-@inlined
-def past_sphere(s, slot, scene):
+def past_sphere(s, slot, dt, bodies, past, templates, spheres):
     """Sphere s as a tuple x, y, z, radius (m) at the step in a slot of the past, placed as place_listed did."""
-    bodies, templates, spheres, _, _, past, dt = scene
     b = index(spheres.owner[s])
-    radius = spheres.place[FOUR * index(s) + THREE]
-    middle = past_position(b, slot, bodies, past, dt)
-    if bodies.arm[b] == 0.0:
-        return middle[0], middle[1], middle[2], radius
-    rotation = matrix(attitude(past.orientation[slot], b))
-    template = index(templates.first[index(bodies.species[b])] - spheres.first[b] + s)
-    x, y, z = carried(middle, rotation, templates.centre, template)
+    x, y, z, radius = sphere(spheres.place, s)
+    off_centre = past.orientation.shape[2] > 0 and bodies.arm[b] > 0.0
+    if past.position.shape[0] > 0:
+        x, y, z = column(past.position[slot], b)
+    else:  # one step back: v is that of the half step between
+        u, v, w = column(bodies.velocity, b)
+        if off_centre:
+            x, y, z = column(bodies.position, b)
+        x, y, z = x - dt * u, y - dt * v, z - dt * w
+    if off_centre:
+        rotation = matrix(attitude(past.orientation[slot], b))
+        template = index(templates.first[index(bodies.species[b])] - spheres.first[b] + s)
+        x, y, z = carried((x, y, z), rotation, templates.centre, template)
     return x, y, z, radius
 
 
 @inlined
-def past_separation(i, j, back, step, scene):
-    """Squared distance (m^2) and minus the reach (m) of sphere i and sphere or wall j, `back` steps before this one. `scene`
-    has bodies, templates, spheres, walls, constants and past of the world, and the time step (s)."""
-    _, _, spheres, walls, _, past, _ = scene
+def past_overlap(i, j, back, step, dt, bodies, past, templates, spheres, walls):
+    """Overlap (m) of sphere i and sphere or wall j, `back` steps before this one; NaN if not known."""
     slot = (step - back) % past.orientation.shape[0]
-    this, others = past_sphere(i, slot, scene), spheres.owner.size
+    this, others = past_sphere(i, slot, dt, bodies, past, templates, spheres), spheres.owner.size
     if j < others:
-        other = past_sphere(j, slot, scene)
+        other = past_sphere(j, slot, dt, bodies, past, templates, spheres)
         apart = from_sphere(four_of(this[0], this[1], this[2], this[3]), four_of(other[0], other[1], other[2], other[3]))
     else:
         apart = from_wall(walls, index(j - others), this)
-    return squared_distance_and_reach(apart)
-
-
-@inlined
-def past_overlap(i, j, back, step, scene):
-    """Overlap (m) of sphere i and sphere or wall j, `back` steps before this one; NaN if not known."""
-    squared, minus_reach = past_separation(i, j, back, step, scene)
+    squared, minus_reach = squared_distance_and_reach(apart)
     return -minus_reach - math.sqrt(squared)

@@ -40,10 +40,10 @@ def drift(bodies, size, first, dt):
 
 
 @kernel
-def relax(law, world, size, first, pace, energy):
+def relax(forces, edges, world, size, first, pace, energy):
     """Make up to energy.size steps; bodies before `first` stay in place.
 
-    `law` is the function pointer of a contact law, `size` (n,) a length of each body (m). `pace` holds the time step (s),
+    `forces` and `edges` are the function pointers of a contact law, `size` (n,) a length of each body (m). `pace` holds the time step (s),
     the fraction of the velocity that turns towards the force, and the steps since the last stop, kept between calls.
     `energy` receives the elastic energy (J) before each step. Returns the number of steps made, and whether the lists need
     more room.
@@ -56,7 +56,7 @@ def relax(law, world, size, first, pace, energy):
         outdated = False
         for block in range(lists.elastic.size):
             outdated |= place_block(block, world)
-        if not find_forces(0, law, world, outdated, False, 0.0, 0):
+        if not find_forces(0, forces, edges, world, outdated, False, 0.0, 0):
             return step, True
         world.close.age[0] += 1
         energy[step] = 0.0

@@ -149,15 +149,15 @@ class Lists(NamedTuple):
     room: np.ndarray  # (k+1,) int64, block k has room for candidates from room[k] on, a multiple of CHUNK
     capacity: np.ndarray  # (k,) int64, the most candidates that each block lists; packings depend on it
     wanted: np.ndarray  # (k,) int64, number of candidates of each block
-    edge: np.ndarray  # (c,) uint32, listed pairs at an edge, in the room of their block
+    edge: np.ndarray  # (c,) uint64, listed pairs at an edge, in the room of their block; see also search/touching.py
     edges: np.ndarray  # (k,) int64, their number in each block
     subject: np.ndarray  # (c,) uint32, the sphere that has the candidate
     candidate: np.ndarray  # (c,) uint32, sphere; s + w for wall w
-    # Which pairs touched in the last step, and in the one before: (c / CHUNK,) uint64, a bit for each pair. The pairs of a
-    # block come in chunks; the lowest bit is that of the last pair of its chunk.
+    # Which pairs touched in the last step, and which of them had not in the step before, or the reverse: (c / CHUNK,) uint64,
+    # a bit for each pair. The pairs of a block come in chunks; the highest bit is that of the first pair of its chunk.
     touched: np.ndarray
-    touched_before: np.ndarray
-    origin: np.ndarray  # (c,) uint32, close lists only: where the pair is in the wide lists
+    changed: np.ndarray
+    known: np.ndarray  # (k,) int64, whether these bits are known for the pairs of a block; if not, all may have changed
     skin: Annotated[np.ndarray, Field((1,), "m", kept=True)]  # decides, with the age, how the next lists are made
     age: Annotated[np.ndarray, Field((1,), "1", kept=True, dtype=np.int64)]  # steps since the lists were made
     old_position: np.ndarray  # (3, n) Bodies.position when the lists were made
@@ -172,7 +172,6 @@ class Edges(NamedTuple):
 
     window: int = 1  # a bit for each step in which an edge shows: this one, and the one or two before
     power: float = 1.0  # p of F ~ overlap^p where a contact begins
-    series: np.ndarray = np.zeros((4, 2))  # (4, k) of zeta(-q, 1 + theta) for q = p - 1, ..., p + 2; see contact/zeta.py
     dt: float = 0.0  # time step, s
 
     @property
@@ -211,7 +210,6 @@ class Team(NamedTuple):
     sphere_force: np.ndarray  # (threads, 4 x (spheres of a block + 1)) force on each sphere, world, N; the 4th is unused
     pair: np.ndarray  # (threads, 3 x CONTACTS) uint32, spheres that touch; see contact/batch.py
     batch: np.ndarray  # (threads, 7 x CONTACTS) how they touch; see contact/batch.py
-    edge_batch: np.ndarray  # (threads, 7 x CONTACTS) working space: a batch for one contact at its edge
     step: np.ndarray  # (2,) int64, the step that the threads start from, and the last one of the run
     limits: Limits
     alarm: np.ndarray  # (threads, 8) alarm of each thread, zeros for none; see watching.py

@@ -1,7 +1,7 @@
 """The time step: leapfrog for the centres of mass, any scheme for the rotation, contacts at the new positions."""
 
 from .compile.kernels import inlined, kernel
-from .contact.edges import edge_forces
+from .contact.edges import edge_scene
 from .contact.forces import contact_forces
 from .past import remember_pose
 from .search.lists import place_listed, renew_lists, travelled
@@ -33,34 +33,35 @@ def place_block(block, world):
 
 
 @inlined
-def find_forces(me, law, world, outdated, inspected, dt, step):
+def find_forces(me, forces, edges, world, outdated, inspected, dt, step):
     """Find the forces at the present positions, with new lists if the old ones are `outdated` for any thread. Returns
     false if there was no room for the lists: make room and call again. Alarms are raised here, between two barriers, so
     that all threads see the same ones."""
-    bodies, lists, team = world.bodies, world.lists, world.team
-    first, last = share(me, team, lists.wanted.size)
+    bodies, close, team = world.bodies, world.close, world.team
+    first, last = share(me, team, close.wanted.size)
     outdated = any_says(team, me, outdated)
     if inspected:
         begin, end = bodies_of(first, last, bodies.mass.size)
         inspect(begin, end, bodies, world.walls, dt, team.limits, team.alarm[me])
-    if outdated and not renew_lists(me, world, step):
+    if outdated and not renew_lists(me, world):
         return False
+    at_edges = 0
     for block in range(first, last):
-        contact_forces(block, me, law, world)
-        if world.close.edges[block] > 0:
-            scene = bodies, world.templates, world.spheres, world.walls, world.constants, world.past, world.edges.dt
-            edge_forces(block, step, law, scene, world.close, world.edges, world.account, team.edge_batch[me])
+        contact_forces(block, me, forces, world)
+        at_edges += close.edges[block]
+    if at_edges > 0:
+        edges(first, last, step, world.edges.dt, edge_scene(world), team.batch[me], team.pair[me])
     barrier(team)
     return True
 
 
 @kernel
-def advance(me, steps, dt, gravity, rotate, law, world, pending):
+def advance(me, steps, dt, gravity, rotate, forces, edges, world, pending):
     """Advance from step n to step n + `steps`, or to a step with an alarm, and find the forces there: thread `me`'s part.
 
     `pending`: the forces of step n are not known yet. Returns the number of steps made, and whether the forces of the last
-    one are still pending because the lists need more room. `rotate`, the `advance` of a rotational scheme, and `law`, a
-    contact law, are function pointers (see compile/pointers.py).
+    one are still pending because the lists need more room. `rotate`, the `advance` of a rotational scheme, and
+    `forces` and `edges` of a contact law are function pointers (see compile/pointers.py).
     """
     bodies, lists, team = world.bodies, world.lists, world.team
     blocks, n, lanes = lists.wanted.size, bodies.mass.size, bodies.orientation.shape[1]
@@ -85,7 +86,7 @@ def advance(me, steps, dt, gravity, rotate, law, world, pending):
         if inspected:
             until_inspected += INSPECT_EVERY
         # bool(): one type to compile, not False and bool
-        if not find_forces(me, law, world, bool(outdated), inspected, dt, team.step[0] + made):
+        if not find_forces(me, forces, edges, world, bool(outdated), inspected, dt, team.step[0] + made):
             return made, True
         pending = False
         if alarmed(team):

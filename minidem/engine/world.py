@@ -54,9 +54,9 @@ def make_world(bodies, templates, walls, constants, threads=1, skin=0.0, limits=
         subject=np.empty(0, np.uint32),
         candidate=np.empty(0, np.uint32),
         touched=np.empty(0, np.uint64),
-        touched_before=np.empty(0, np.uint64),
-        origin=np.empty(0, np.uint32),
-        edge=np.empty(0, np.uint32),
+        changed=np.empty(0, np.uint64),
+        known=np.zeros(blocks, np.int64),
+        edge=np.empty(0, np.uint64),
         edges=np.zeros(blocks, np.int64),
         skin=np.array([skin]),
         age=np.zeros(1, np.int64),
@@ -77,7 +77,6 @@ def make_world(bodies, templates, walls, constants, threads=1, skin=0.0, limits=
         sphere_force=aligned(threads, 4 * in_block.max() + 4),  # one more, for what other blocks and walls would get
         pair=np.empty((threads, PAIR_ROWS * CONTACTS), np.uint32),
         batch=aligned(threads, ROWS * CONTACTS),
-        edge_batch=aligned(threads, ROWS * CONTACTS),
         step=np.zeros(2, np.int64),
         limits=limits,
         alarm=np.zeros((threads, 8)),
@@ -106,12 +105,10 @@ def make_room(world):
         lists.room[1:], lists.capacity[:] = room, capacity
         for values in (lists.subject, lists.candidate, lists.edge):  # in place: memory for two sets of lists is not needed
             values.resize(room[-1], refcheck=False)
-        for words in (lists.touched, lists.touched_before):
+        for words in (lists.touched, lists.changed):
             words.resize(room[-1] // CHUNK, refcheck=False)
             words[:] = 0
-        if room.size == 1:
-            lists.origin.resize(room[-1], refcheck=False)
-        lists.old_position[:] = np.nan
+        lists.known[:], lists.old_position[:] = 0, np.nan
 
 
 def grid_for(bounding):

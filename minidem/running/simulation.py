@@ -122,6 +122,7 @@ class Simulation:
         self.changed = False  # whether a user has assigned to the state
         self._rotation = compiled_rotation(rotation)
         self._advance: Any = None  # step.advance, compiled
+        self._law: Any = None  # its function pointers
         n = len(model.species)
         self.bodies = model.bodies()
         spin = aligned(self._rotation.values, self.bodies.spin.shape[1])
@@ -217,8 +218,9 @@ class Simulation:
         size = self._pace.threads or self.threads
         world = world._replace(team=world.team._replace(size=size))
         world.team.step[:] = self.step, model.steps
-        pointers = (self._rotation.advance, model.law.forces)
-        arguments: Any = (steps, model.dt, model.gravity, *pointers, world, self._pending)
+        if self._law is None:
+            self._law = model.law.pointers(world)
+        arguments: Any = (steps, model.dt, model.gravity, self._rotation.advance, *self._law, world, self._pending)
         if self._advance is None:
             self._advance = compiled_for(advance, (0, *arguments))
         began = time.perf_counter()

@@ -6,7 +6,7 @@ an argument or in a closure it would be compiled again in every process.
 
 from types import FunctionType
 
-from numba import cfunc, float64, int64, types
+from numba import cfunc, float64, int64, typeof, types
 
 from .kernels import available, kernel, uncounted
 
@@ -67,6 +67,17 @@ def law_pointer(loop, contact, name, compiler=kernel):
     """`loop`, the loop over a batch of contacts, around the function `contact` of a law: (count, batch, deep overlap) -> the
     number of deep overlaps."""
     return _pointer(loop, name, contact.py_func.__module__, _law, compiler, contact=contact)
+
+
+def edge_pointer(loop, contact, name, signature, compiler=kernel, **constants):
+    """`loop`, the pass over the edges of a block (contact/edges.py), around the function `contact` of a law. The constants
+    become part of its code. `signature` is from `signature_for`."""
+    return _pointer(loop, name, contact.py_func.__module__, signature, compiler, contact=contact, **constants)
+
+
+def signature_for(*arguments):
+    """Of a function pointer that takes such arguments and returns nothing."""
+    return types.void(*(typeof(argument) for argument in arguments))
 
 
 def torque_pointer(function):

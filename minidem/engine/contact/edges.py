@@ -1,78 +1,62 @@
-"""The edges of contacts: where a contact begins or ends between two steps, and the energy that this costs.
-
-Leapfrog takes the sum of dt F over the steps for the integral of F. Where the overlap passes zero with g metres per step and
-a curvature of s (m per step^2), the force is k (g t + s t^2 / 2)^p, with the law's edge power p. Then the sum exceeds the
-integral by dt M0, and its first moment about the nearest step inside by dt^2 M1 (zeta.py; docs/edges.md has the derivation):
-
-    M0 = F (z0 + p/2 (s/g) z1),   M1 = F ((z1 - theta z0) + p/2 (s/g) (z2 - theta z1)),   zi = zeta(-p - i, theta)
-
-F is the force of the law at the overlap g, theta the time between the edge and the nearest step inside, in steps. The energy
-error is -M0 g where a contact begins and M0 g where it ends. With plain edges, only account of it is kept. With corrected
-edges the wrong impulse is taken out by two kicks, in the step after the edge and in the next one:
-
-    where a contact begins:  M1 - M0,   then  -M1 + a S / g
-    where it ends:           -2 M0 - M1 - a M0^2 / (2 g),   then  M0 + M1
-
-Their sum sets the impulse right, their times the moment. a = dt^2 / m* is how far 1 N moves the contact in a step (m/N). The
-terms with a keep the energy right to second order in the force, so that no error is left in the mean: the kicks themselves
-change the speed, and those inside the contact meet a slower one. With w = M1 - M0 and h = (t^p / 2 - z(t)) F, the energy of
-the scheme near an edge,
-
-    S = w/2 F0 - M1 (F0 + F1 / 2) + M0^2 / 2 - F (w H(theta) - M1 H(1 + theta)),   Fj = F (j + theta)^p
-    H(t) = (p + 1) h - t h' = t^p / 2 - (p + 1) zeta(-p, t) + p t zeta(1 - p, t)
-"""
+"""The pass over the edges of contacts: an account of the energy error that they make and, if edges are corrected, the forces
+that take it out (kicks.py)."""
 
 import math
 
 import numpy as np
 
+from ..compile.bits import leading_zeros
 from ..compile.fours import four_at, numbers_of
-from ..compile.kernels import inlined, rare
-from ..geometry import FOUR, ONE, TWO, column, index, minus, sphere, square
+from ..compile.kernels import inlined
+from ..geometry import FOUR, ONE, column, index, minus, sphere, square
 from ..past import past_overlap
 from ..quaternion import attitude, to_body
 from ..separation import from_sphere, from_wall
-from ..state import CHUNK, Edges
-from ..threads import bodies_of
-from .batch import CONSTANT, FORCE, RADII
+from ..state import BLOCK, CHUNK, LANES, Edges
 from .finding import constant_of
+from .kicks import excess, kicks, speed_and_theta
 from .zeta import smooth_part
 
-OVERLAP = index(8)  # in the batch to work with, which has one contact only: overlaps of this step and of those before
-STEEPEST = 1.0  # largest |s| / g: beyond it a contact only grazes, and the series in s / g means nothing
+# Edges that are looked at together, in the space of a batch of contacts, which is free then: in `batch` rows of EDGES
+# numbers, in `pair` the two spheres of each and its block.
+EDGES = 64
+LATER, EARLIER, BEFORE = index(0), index(EDGES), index(2 * EDGES)  # overlaps of three steps; the edge is between the first two
+MOBILITY = index(3 * EDGES)  # dt^2 / m*, m/N
+REACH, RADII, CONSTANT = index(4 * EDGES), index(5 * EDGES), index(6 * EDGES)  # as in batch.py
+NORMAL = index(7 * EDGES)  # x, y, z; unit, world
+SHARE = index(10 * EDGES)  # of the account: half if another block has the other half, 0 for edges of the step before
+ERROR, SCALE, KICK = index(11 * EDGES), index(12 * EDGES), index(13 * EDGES)  # J, J^2, N
 
 
 def edges_of(power, corrected, dt):
     """How edges are treated where the force begins with a power of the overlap; without one there is no account. `dt` is
     the time step (s)."""
-    if power is None:
-        return Edges()
-    return Edges(7 if corrected else 3, float(power), np.array([smooth_part(power + k) for k in range(-1, 3)]), dt)
+    return Edges() if power is None else Edges(7 if corrected else 3, float(power), dt)
+
+
+def series_of(power):
+    """(4, DEGREE + 1) polynomials of zeta(-q, 1 + theta) for q = p - 1, p, p + 1 and p + 2; see zeta.py."""
+    return np.array([smooth_part(power + k) for k in range(-1, 3)])
 
 
 @inlined
-def smooth_zetas(series, theta):
-    """zeta(1 - p, t), zeta(-p, t), zeta(-p - 1, t) and zeta(-p - 2, t) at t = 1 + theta, from their polynomials in
-    y = 2 theta - 1. Even and odd powers of y apart: a sum waits for its last term, but not for the other sums."""
-    y = 2.0 * theta - 1.0
-    square_of_y, a, b, c, d = y * y, 0.0, 0.0, 0.0, 0.0
-    odd_a, odd_b, odd_c, odd_d = 0.0, 0.0, 0.0, 0.0
-    for k in range(series.shape[1] - 2, -1, -2):
-        a, odd_a = a * square_of_y + series[0, k], odd_a * square_of_y + series[0, k + 1]
-        b, odd_b = b * square_of_y + series[1, k], odd_b * square_of_y + series[1, k + 1]
-        c, odd_c = c * square_of_y + series[2, k], odd_c * square_of_y + series[2, k + 1]
-        d, odd_d = d * square_of_y + series[3, k], odd_d * square_of_y + series[3, k + 1]
-    return a + y * odd_a, b + y * odd_b, c + y * odd_c, d + y * odd_d
-
-
-@inlined
-def force_at(overlap, pair, law, batch):
-    """Force (N) of the law at an overlap (m) of a pair given by its reach, radii and constant. `batch` is working space."""
-    reach, batch[RADII], batch[CONSTANT] = pair
-    distance = reach - overlap
-    batch[0], batch[1], batch[2], batch[3] = distance, 0.0, 0.0, -reach
-    law(1, batch, math.inf)
-    return batch[FORCE] * distance
+def find_edges(touching, start, until, edges, lists, doubt, window):
+    """List the pairs of a chunk that began or ceased to touch in the last steps, after the `edges` that are listed from
+    `start` on. `touching` has the bits of the chunk that ends at `until`, `doubt` those that may have changed. Returns the
+    new number of edges."""
+    word = (until - ONE) // index(CHUNK)
+    p = word * index(CHUNK)
+    none = p + index(CHUNK) - until  # bits without a pair; the highest bit is that of the first pair
+    touching <<= none
+    newly = touching ^ lists.touched[word] | doubt << none
+    changed = newly | lists.changed[word] if window == 7 else newly if window == 3 else index(0)
+    lists.touched[word], lists.changed[word] = touching, newly
+    while changed != index(0):
+        bit = leading_zeros(changed)
+        lists.edge[start + edges] = p + bit
+        edges += ONE
+        changed ^= index(1 << 63) >> bit
+    return edges
 
 
 @inlined
@@ -86,66 +70,6 @@ def inverse_mass(s, normal, bodies, spheres):
         u, v, w = to_body(attitude(bodies.orientation, b), (y * nz - z * ny, z * nx - x * nz, x * ny - y * nx))
         found += u * u * bodies.inertia[3, b] + v * v * bodies.inertia[4, b] + w * w * bodies.inertia[5, b]
     return found
-
-
-@inlined
-def kicks(later, earlier, before, mobility, pair, law, edges, batch):
-    """Speed g of an edge (m per step), the force F at the overlap g, M0, and the two kicks that correct the edge (N).
-
-    The edge is between two overlaps (m); `before` is the overlap one step before these, NaN if it is not known. `mobility`
-    is a of the docstring above (m/N), zero if edges are plain; `pair` and `batch` as in `force_at`.
-    """
-    p, ends, corrected = edges.power, later <= 0.0, mobility > 0.0
-    curvature = later - 2.0 * earlier + before  # of the overlap, by all other forces
-    if ends and corrected:
-        curvature += mobility * force_at(earlier, pair, law, batch)
-    if curvature != curvature:
-        curvature = 0.0
-    # The edge is at x in (0, 1): earlier + slope x + curvature/2 x^2 = 0.
-    slope = later - earlier - 0.5 * curvature
-    root = math.sqrt(max(slope * slope - 2.0 * curvature * earlier, 0.0))
-    x = min(max(-2.0 * earlier / (slope + math.copysign(root, slope)), 0.0), 1.0)
-    g = abs(slope + curvature * x)
-    if not g > 0.0:
-        return 0.0, 0.0, 0.0, 0.0, 0.0
-    theta = x if ends else 1.0 - x
-    power = theta * math.sqrt(theta) if p == 1.5 else theta**p  # the first is faster
-    force = force_at(g, pair, law, batch)
-    slope_zeta, zeta0, zeta1, zeta2 = smooth_zetas(edges.series, theta)
-    z0 = power + zeta0
-    if not corrected:
-        return g, force, force * z0, 0.0, 0.0
-    bend = 0.5 * p * min(max(curvature / g, -STEEPEST), STEEPEST)
-    z1, z2 = power * theta + zeta1, power * theta * theta + zeta2
-    m0, m1 = force * (z0 + bend * z1), force * ((z1 - theta * z0) + bend * (z2 - theta * z1))
-    if ends:
-        return g, force, m0, -2.0 * m0 - m1 - 0.5 * mobility * m0 * m0 / g, m0 + m1
-    next_power = (1.0 + theta) * math.sqrt(1.0 + theta) if p == 1.5 else (1.0 + theta) ** p
-    h0 = 0.5 * power - (p + 1.0) * z0 + p * (power + theta * slope_zeta)
-    h1 = 0.5 * next_power - (p + 1.0) * (z0 - power) + p * (1.0 + theta) * slope_zeta
-    w = m1 - m0
-    second_order = 0.5 * w * power - m1 * (power + 0.5 * next_power) - (w * h0 - m1 * h1)
-    return g, force, m0, w, -m1 + mobility * (force * second_order + 0.5 * m0 * m0) / g
-
-
-@inlined
-def find_edges(touching, start, until, edges, lists, window):
-    """List the pairs of a chunk that began or ceased to touch in the last steps, after the `edges` that are listed from
-    `start` on. `touching` has the bits of the chunk that ends at `until`. Returns the new number of edges."""
-    word = (until - ONE) // index(CHUNK)
-    touched, before = lists.touched[word], lists.touched_before[word]
-    changed = (touching ^ touched | touched ^ before) if window > 1 else index(0)
-    lists.touched_before[word], lists.touched[word] = touched if window == 7 else touching, touching
-    p = word * index(CHUNK)
-    changed <<= p + index(CHUNK) - until  # now the highest bit is that of the first pair
-    while changed != index(0):
-        while changed >> index(56) == index(0):
-            changed, p = changed << index(8), p + index(8)
-        if changed >> index(63) != index(0):
-            lists.edge[start + edges] = p
-            edges += ONE
-        changed, p = changed << ONE, p + ONE
-    return edges
 
 
 @inlined
@@ -164,51 +88,93 @@ def push(s, force, bodies, spheres):
         bodies.torque[2, b] += w
 
 
-@rare
-def edge_forces(block, step, law, scene, lists, edges, account, space):
-    """Keep account of the edges that a block has listed and, if edges are corrected, add the forces of the correction to the
-    block's bodies. `scene` is as in past.py, `space` a batch to work with."""
-    bodies, _, spheres, walls, constants, _, dt = scene
-    others, corrected = spheres.owner.size, edges.window == 7
-    begin, end = bodies_of(block, block + 1, bodies.mass.size)
-    first_sphere, last_sphere = spheres.first[begin], spheres.first[end]
-    for e in range(lists.room[block], lists.room[block] + lists.edges[block]):
-        p = lists.edge[e]
-        i, j = lists.subject[p], lists.candidate[p]
-        this = sphere(spheres.place, i)
-        if j < others:
-            radii = this[3] * sphere(spheres.place, j)[3]
-            apart = from_sphere(four_at(spheres.place, FOUR * index(i)), four_at(spheres.place, FOUR * index(j)))
-        else:
-            apart = from_wall(walls, index(j - others), this)
-            radii = this[3] * -numbers_of(apart)[3]  # R* = R at a wall
-        dx, dy, dz, minus_reach = numbers_of(apart)
-        distance = math.sqrt(max(dx * dx + dy * dy + dz * dz, 1e-300))
-        per_distance = 1.0 / distance
-        normal = dx * per_distance, dy * per_distance, dz * per_distance
-        contact = -minus_reach, radii, constant_of(i, j, spheres, walls, constants)
-        mobility = 0.0
-        if corrected:
-            mobility = inverse_mass(i, normal, bodies, spheres)
+@inlined
+def edge_scene(world):
+    """What the pass over edges needs of a world."""
+    lists = world.close
+    pairs = lists.room, lists.edges, lists.edge, lists.subject, lists.candidate
+    return world.bodies, world.past, world.templates, world.spheres, world.walls, world.constants, pairs, world.account
+
+
+def over_edges(block, last_block, step, dt, scene, batch, pair):
+    """Keep account of the edges that blocks `block` to `last_block` - 1 have listed and, if CORRECTED, add the forces of the
+    correction to their bodies. `contact`, POWER and SERIES are those of the law; see pointers.edge_pointer."""
+    bodies, past, templates, spheres, walls, constants, (room, edges, edge, subject, candidate), account = scene
+    others, e = spheres.owner.size, 0
+    while block < last_block:
+        count = index(0)
+        while block < last_block and count < index(EDGES - 1):
+            if e == edges[block]:
+                block, e = block + 1, 0
+                continue
+            p = edge[room[block] + e]
+            i, j = subject[p], candidate[p]
+            e += 1
+            # How the two are now, and were in the steps before.
+            this = sphere(spheres.place, i)
             if j < others:
-                mobility += inverse_mass(j, normal, bodies, spheres)
-            mobility *= dt * dt
-        space[OVERLAP], space[OVERLAP + TWO] = -minus_reach - distance, math.nan
-        for back in range(1, 4 if corrected else 2):
-            space[OVERLAP + index(back)] = past_overlap(i, j, back, step, scene)
-        added = 0.0
-        for ago in range(2 if corrected else 1):  # edges in the last step, and in the one before
-            o = OVERLAP + index(ago)
-            later, earlier, before = space[o], space[o + ONE], space[o + TWO]
-            if (later > 0.0) != (earlier > 0.0) and earlier == earlier:
-                g, force, m0, first, second = kicks(later, earlier, before, mobility, contact, law, edges, space)
-                added += second if ago > 0 else first
-                if ago == 0:
-                    share = 1.0 if j >= others or first_sphere <= j < last_sphere else 0.5  # the other block has the rest
-                    account.edge_error[block] += share * m0 * g * (-1.0 if later > 0.0 else 1.0)
-                    account.edge_scale[block] += share * square(force * g)
-                    account.entered[block] += later > 0.0 and (share == 1.0 or i < j)
-        if corrected:
-            push(i, (added * normal[0], added * normal[1], added * normal[2]), bodies, spheres)
-            if first_sphere <= j < last_sphere:
-                push(j, (-added * normal[0], -added * normal[1], -added * normal[2]), bodies, spheres)
+                apart = from_sphere(four_at(spheres.place, FOUR * index(i)), four_at(spheres.place, FOUR * index(j)))
+                radii = this[3] * spheres.place[FOUR * index(j) + index(3)]
+            else:
+                apart = from_wall(walls, index(j - others), this)
+                radii = this[3] * -numbers_of(apart)[3]  # R* = R at a wall
+            dx, dy, dz, minus_reach = numbers_of(apart)
+            distance = math.sqrt(max(dx * dx + dy * dy + dz * dz, 1e-300))
+            now = -minus_reach - distance
+            one_ago = past_overlap(i, j, 1, step, dt, bodies, past, templates, spheres, walls)
+            elsewhere = j < others and spheres.owner[j] // BLOCK != block
+            share = 0.5 if elsewhere else 1.0
+            at = count
+            batch[LATER + at], batch[EARLIER + at], batch[SHARE + at] = now, one_ago, share
+            if (now > 0.0) != (one_ago > 0.0) and one_ago == one_ago:
+                count += ONE
+                account.entered[block] += now > 0.0 and (i < j or not elsewhere)
+            if CORRECTED:  # noqa: F821
+                two_ago = past_overlap(i, j, 2, step, dt, bodies, past, templates, spheres, walls)
+                three_ago = past_overlap(i, j, 3, step, dt, bodies, past, templates, spheres, walls)
+                batch[BEFORE + at] = two_ago
+                batch[LATER + count], batch[EARLIER + count], batch[BEFORE + count] = one_ago, two_ago, three_ago
+                batch[SHARE + count] = 0.0
+                count += index((one_ago > 0.0) != (two_ago > 0.0) and two_ago == two_ago)
+            for c in range(at, count):
+                pair[c], pair[index(EDGES) + c], pair[index(2 * EDGES) + c] = i, j, block
+                batch[REACH + c], batch[RADII + c] = -minus_reach, radii
+                batch[CONSTANT + c] = constant_of(i, j, spheres, walls, constants)
+                if CORRECTED:  # noqa: F821
+                    per_distance = 1.0 / distance
+                    normal = dx * per_distance, dy * per_distance, dz * per_distance
+                    mobility = inverse_mass(i, normal, bodies, spheres)
+                    if j < others:
+                        mobility += inverse_mass(j, normal, bodies, spheres)
+                    batch[MOBILITY + c] = dt * dt * mobility
+                    batch[NORMAL + c], batch[NORMAL + index(EDGES) + c], batch[NORMAL + index(2 * EDGES) + c] = normal
+        # Lanes that stay empty compute something, too. LLVM takes no lanes without this bound.
+        for c in range(min((count + index(LANES - 1)) // index(LANES) * index(LANES), index(EDGES))):
+            later, earlier, reach = batch[LATER + c], batch[EARLIER + c], batch[REACH + c]
+            radii, constant = batch[RADII + c], batch[CONSTANT + c]
+            if CORRECTED:  # noqa: F821
+                mobility = batch[MOBILITY + c]
+                curvature = later - 2.0 * earlier + batch[BEFORE + c]  # of the overlap, by all other forces
+                own = (reach - earlier) * contact(reach - earlier, reach, radii, constant)[0]  # noqa: F821
+                curvature += mobility * own if later <= 0.0 else 0.0
+                curvature = curvature if curvature == curvature else 0.0  # the overlap before is not known
+                g, theta = speed_and_theta(later, earlier, curvature)
+                force = (reach - g) * contact(reach - g, reach, radii, constant)[0]  # noqa: F821
+                m0, kick, next_kick = kicks(later, theta, g, curvature, mobility, force, POWER, SERIES)  # noqa: F821
+                batch[KICK + c] = (kick if batch[SHARE + c] > 0.0 else next_kick) if g > 0.0 else 0.0
+            else:
+                g = abs(later - earlier)
+                force = (reach - g) * contact(reach - g, reach, radii, constant)[0]  # noqa: F821
+                m0 = excess(later, earlier, force, POWER, SERIES)  # noqa: F821
+            batch[ERROR + c] = m0 * (-g if later > 0.0 else g)
+            batch[SCALE + c] = square(force * g)
+        for c in range(count):
+            share, its_block = batch[SHARE + c], pair[index(2 * EDGES) + c]
+            if CORRECTED:  # noqa: F821
+                i, j, kick = pair[c], pair[index(EDGES) + c], batch[KICK + c]
+                x, y, z = batch[NORMAL + c], batch[NORMAL + index(EDGES) + c], batch[NORMAL + index(2 * EDGES) + c]
+                push(i, (kick * x, kick * y, kick * z), bodies, spheres)
+                if j < others and spheres.owner[j] // BLOCK == its_block:
+                    push(j, (-kick * x, -kick * y, -kick * z), bodies, spheres)
+            account.edge_error[its_block] += share * batch[ERROR + c]
+            account.edge_scale[its_block] += share * batch[SCALE + c]

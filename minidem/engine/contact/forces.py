@@ -32,10 +32,11 @@ def contact_forces(block, me, law, world):
     count, edges = index(0), index(0)  # contacts found whose forces are still to be added; edges of contacts found
     start, last = index(lists.room[block]), index(lists.room[block] + lists.wanted[block])
     at = start
+    doubt = index(0) if lists.known[block] else index(2**64 - 1)
     while at < last:
         until = min(at + index(CHUNK), last)
         count, touching = find_touching(at, until, count, walls, spheres, lists, pair, batch)
-        edges = find_edges(touching, start, until, edges, lists, world.edges.window)
+        edges = find_edges(touching, start, until, edges, lists, doubt, world.edges.window)
         at = until
         if count > index(CONTACTS - CHUNK) or (at == last and count > index(0)):
             contacts += count
@@ -49,4 +50,4 @@ def contact_forces(block, me, law, world):
     if contacts > index(0) or lists.contacts[block] > 0:  # else forces and torques are zero already
         add_to_bodies(begin, end, block, contacts, first_sphere, bodies, spheres, lists, sphere_force)
     lists.contacts[block] = contacts + edges  # what edges add must be cleared, too
-    lists.edges[block] = edges
+    lists.edges[block], lists.known[block] = edges, 1

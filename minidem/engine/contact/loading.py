@@ -10,11 +10,12 @@ import numpy as np
 
 from ...errors import InputError
 from ..compile.kernels import in_this_process, inlined, kernel
-from ..compile.pointers import law_pointer
+from ..compile.pointers import edge_pointer, law_pointer, signature_for
 from ..geometry import FOUR, ONE, THREE, TWO, index
-from ..state import CONTACTS
+from ..state import CONTACTS, World
 from .batch import CONSTANT, ENERGY, FORCE, RADII, ROWS
-from .registry import LAWS
+from .edges import edge_scene, over_edges, series_of
+from .registry import LAWS, Law
 
 ROUND_OFF = 1e-12  # relative difference between constants that counts as none
 
@@ -22,6 +23,7 @@ ROUND_OFF = 1e-12  # relative difference between constants that counts as none
 class LoadedLaw(NamedTuple):
     """The functions of a law; see hertz.py."""
 
+    row: Law
     forces: Any  # function pointer: forces and energies of a batch
     constant: Callable[..., float]
     contact_time: Callable[..., float]
@@ -37,6 +39,12 @@ class LoadedLaw(NamedTuple):
                     both = f"{found[i, j]:g} and {found[j, i]:g}"
                     raise InputError(f"the constants of {a} and {b} and of {b} and {a} must be equal, got {both}")
         return found
+
+    def pointers(self, world: World) -> tuple[Any, Any]:
+        """Function pointers to the forces of a batch and to the pass over the edges of contacts, for such a world."""
+        team = world.team
+        signature = signature_for(0, 0, 0, 0.0, edge_scene.py_func(world), team.batch[0], team.pair[0])
+        return self.forces, _edge_pass(self.row, world.edges.window == 7, signature)
 
     def force(self, distance: Any, reach: Any, radii: Any, constant: Any) -> Any:
         """Magnitudes (c,) of the forces of c contacts, N. The arguments are arrays (c,) of what `contact` takes."""
@@ -73,18 +81,39 @@ def over_contacts(count, batch, deep_overlap):
     return deep
 
 
+def _parts(law):
+    """The functions of a row of the registry, by name."""
+    return law.parts or vars(import_module(law.module))
+
+
+@cache
+def _compiled_contact(law):
+    """The function `contact` of a row of the registry, compiled, and the compiler for function pointers with it."""
+    contact = _parts(law)["contact"]
+    contact = contact if hasattr(contact, "py_func") else inlined(contact)
+    if law.parts is None:
+        return contact, kernel
+    check_result(law.name, contact)
+    # The disk cache covers the sources of the package only; a law from elsewhere may have been edited since.
+    return contact, in_this_process
+
+
 @cache
 def compiled(law):
     """A row of the registry with its functions compiled."""
-    parts = law.parts or vars(import_module(law.module))
-    # The disk cache covers the sources of the package only; a law from elsewhere may have been edited since.
-    compiler = kernel if law.parts is None else in_this_process
-    contact = parts["contact"]
-    contact = contact if hasattr(contact, "py_func") else inlined(contact)
-    if law.parts is not None:
-        check_result(law.name, contact)
+    parts, (contact, compiler) = _parts(law), _compiled_contact(law)
     forces = law_pointer(over_contacts, contact, law.name, compiler)
-    return LoadedLaw(forces, parts["constant"], parts["contact_time"])
+    return LoadedLaw(law, forces, parts["constant"], parts["contact_time"])
+
+
+@cache
+def _edge_pass(law, corrected, signature):
+    """Function pointer to edges.over_edges with the function of a law; `corrected` as for `edges_of`."""
+    contact, compiler = _compiled_contact(law)
+    power = law.edge_power or 1.0  # without a power it is never called
+    name = f"{law.name}_edges_{'corrected' if corrected else 'plain'}"
+    constants = {"CORRECTED": corrected, "POWER": power, "SERIES": series_of(power)}
+    return edge_pointer(over_edges, contact, name, signature, compiler, **constants)
 
 
 def check_result(name, contact):

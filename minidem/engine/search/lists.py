@@ -10,13 +10,14 @@ from ..state import BLOCK
 from ..surfaces.plane import box_gap, gap
 from ..threads import any_says, barrier, bodies_of, share
 from .grid import fill_grid, near_bodies
-from .touching import ROUND_OFF, is_marked, mark_touching, return_marks, take_marks
+from .touching import UNKNOWN, hold_touching, is_held, mark_touching
 
 # Lists should last about this many steps: with a wider skin each step has more candidates, with a narrower one lists are
 # made more often.
 STEPS_PER_LIST = 100
 STEPS_PER_CLOSE_LIST = 15
 SMALLEST_SKIN, LARGEST_SKIN = 0.02, 0.5  # in mean bounding radii; for close lists in half skins of the others
+ROUND_OFF = 1.01  # by which the bound of what bodies have moved is enlarged
 LARGEST_FOR_EDGES = 1.0  # what pairs that have just parted may add to the skin, in mean bounding radii
 LARGEST_OF_MANY = 0.35  # the largest skin of several blocks, which have no close lists: each step looks at every candidate
 
@@ -90,18 +91,20 @@ def list_block(block, me, world, skin):
         rotation = matrix(attitude(orientation, a))
         # Near bodies, their spheres that come near the bounding box of this one, and a box around these spheres.
         near_count, facing_count = 0, 0
+        lone = first[a + 1] - first[a] == 1  # two lone spheres whose bodies are near need no sieve
         for k in range(near_bodies(a, begin, position, bounding, skin, grid, near)):
             b = near[k]
-            if squared_distance_from_box(turned_back(rotation, minus(column(position, b), middle)), low, high) > square(
-                bounding[b] + wide
-            ):
+            sieved = not (lone and first[b + 1] - first[b] == 1)
+            if sieved and squared_distance_from_box(
+                turned_back(rotation, minus(column(position, b), middle)), low, high
+            ) > square(bounding[b] + wide):
                 continue
             start, box_low, box_high = facing_count, (math.inf, math.inf, math.inf), (-math.inf, -math.inf, -math.inf)
             for j in range(index(first[b]), index(first[b + 1])):
                 other = sphere(place, j)
-                if squared_distance_from_box(turned_back(rotation, minus(other, middle)), low, high) < square(
-                    other[3] + wide
-                ):
+                if not sieved or squared_distance_from_box(
+                    turned_back(rotation, minus(other, middle)), low, high
+                ) < square(other[3] + wide):
                     facing[facing_count] = j
                     facing_count += 1
                     x, y, z, r = other
@@ -188,38 +191,39 @@ def narrow(world, skin):
     for s in range(spheres_in_all):
         used[s] = False
     count, listed_count = 0, 0
+    unknown, k, last_held = close.edges[0] == UNKNOWN, index(0), index(max(close.edges[0], 0))
     for p in range(lists.wanted[0]):
         i, j = lists.subject[p], lists.candidate[p]
         this = sphere(place, i)
+        k, held = is_held(index(p), k, last_held, world.spheres.first[0], lists, close)  # it may have moved away since
         if j < spheres_in_all:
             other = sphere(place, j)
             near = squared_distance(this, other) < square(this[3] + other[3] + skin)
-            if not (near or is_marked(index(p), lists)):
-                continue
-            used[j] = True
         else:
             near = gap(walls, index(j - spheres_in_all), (this[0], this[1], this[2]))[0] < this[3] + skin
-            if not (near or is_marked(index(p), lists)):
-                continue
-        used[i] = True
-        close.subject[count], close.candidate[count], close.origin[count] = i, j, p
-        count += 1
+        if near or held or unknown:
+            if j < spheres_in_all:
+                used[j] = True
+            used[i] = True
+            close.subject[count], close.candidate[count] = i, j
+            count += 1
     for k in range(lists.listed_count[0]):
         if used[lists.listed[k]]:
             close.listed[listed_count] = lists.listed[k]
             listed_count += 1
     close.listed_count[0], close.wanted[0] = listed_count, count
-    if world.edges.window > 1:
-        take_marks(close, lists)
     close.skin[0], close.age[0] = skin, 0
     remember(begin, end, bodies, close)
 
 
 @internal
-def renew_lists(me, world, step):
+def renew_lists(me, world):
     """Make lists for the present positions. Returns whether there is room for them; if not, make room and call again."""
     bodies, lists, close = world.bodies, world.lists, world.close
     single = lists.wanted.size == 1
+    first, last = share(me, world.team, lists.wanted.size)
+    for block in range(first, last if world.edges.window > 1 else first):
+        hold_touching(block, world.spheres.first, close)
     outdated = True
     close_skin = 0.0
     if single:
@@ -236,7 +240,6 @@ def renew_lists(me, world, step):
         skin = next_skin(lists.skin[0], lists.age[0], STEPS_PER_LIST, mean_bounding)
         if not single:
             skin = min(skin, LARGEST_OF_MANY * mean_bounding)
-        first, last = share(me, world.team, lists.wanted.size)
         begin, end = bodies_of(first, last, bodies.species.size)
         find_moved(begin, end, bodies, world.past, lists.moved, world.edges.dt)
         barrier(world.team)
@@ -246,13 +249,10 @@ def renew_lists(me, world, step):
         skin = max(skin, min(2.0 * ROUND_OFF * fastest, LARGEST_FOR_EDGES * mean_bounding))
         if not find_candidates(me, world, skin):
             return False
-        if world.edges.window > 1:
-            for block in range(first, last):
-                mark_touching(block, step, world)
-    elif single and world.edges.window > 1:
-        return_marks(close, lists)
     if single:
         narrow(world, min(close_skin, 0.5 * LARGEST_SKIN * lists.skin[0]))
+    for block in range(first, last if world.edges.window > 1 else first):
+        mark_touching(block, world.spheres.first, close)
     return True
 
 

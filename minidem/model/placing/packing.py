@@ -41,10 +41,10 @@ def packed_poses(
     least_energy = LEAST_STRAIN**2.5 * float(np.sum(size**3))
     pace = np.array([FIRST_STEP, TURNING, 0.0])
     world = make_world(bodies, templates, walls, constants, skin=FIRST_SKIN * float(bodies.bounding_radius.mean()))
-    energy, law = np.empty(0), contact_law("hertz").forces
+    energy, law = np.empty(0), contact_law("hertz").pointers(world)
     while energy.size < MOST_STEPS and not settled(energy, least_energy):
         latest = np.empty(LOOKS_BACK)
-        steps, crowded = relax(law, world, size, len(fixed.position), pace, latest)
+        steps, crowded = relax(*law, world, size, len(fixed.position), pace, latest)
         energy = np.append(energy, latest[:steps])
         if crowded:
             make_room(world)
