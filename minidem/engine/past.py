@@ -18,13 +18,18 @@ def unknown_past(depth, n, turning):
 
 
 @inlined
+def slot_of(step, past):
+    """The slot that a step has in the past."""
+    return step % past.orientation.shape[0]
+
+
+@inlined
 def remember_pose(begin, end, step, bodies, past):
     """Store where bodies `begin` to `end` are at this step, before they move on."""
-    depth = past.orientation.shape[0]
-    if past.position.shape[0] > 0:
-        copy_rows(begin, end, bodies.position, past.position[step % depth])
+    if past.position.size > 0:
+        copy_rows(begin, end, bodies.position, past.position[slot_of(step, past)])
     if past.orientation.size > 0:
-        copy_rows(begin, end, bodies.orientation, past.orientation[step % depth])
+        copy_rows(begin, end, bodies.orientation, past.orientation[slot_of(step, past)])
 
 
 @inlined
@@ -76,9 +81,8 @@ def past_sphere(s, slot, dt, bodies, past, templates, spheres):
 
 
 @inlined
-def past_overlap(i, j, back, step, dt, bodies, past, templates, spheres, walls):
-    """Overlap (m) of sphere i and sphere or wall j, `back` steps before this one; NaN if not known."""
-    slot = (step - back) % past.orientation.shape[0]
+def past_overlap(i, j, slot, dt, bodies, past, templates, spheres, walls):
+    """Overlap (m) of sphere i and sphere or wall j at the step in a slot of the past; NaN if not known."""
     this, others = past_sphere(i, slot, dt, bodies, past, templates, spheres), spheres.owner.size
     if j < others:
         other = past_sphere(j, slot, dt, bodies, past, templates, spheres)

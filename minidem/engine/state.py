@@ -149,15 +149,15 @@ class Lists(NamedTuple):
     room: np.ndarray  # (k+1,) int64, block k has room for candidates from room[k] on, a multiple of CHUNK
     capacity: np.ndarray  # (k,) int64, the most candidates that each block lists; packings depend on it
     wanted: np.ndarray  # (k,) int64, number of candidates of each block
-    edge: np.ndarray  # (c,) uint64, listed pairs at an edge, in the room of their block; see also search/touching.py
-    edges: np.ndarray  # (k,) int64, their number in each block
     subject: np.ndarray  # (c,) uint32, the sphere that has the candidate
     candidate: np.ndarray  # (c,) uint32, sphere; s + w for wall w
-    # Which pairs touched in the last step, and which of them had not in the step before, or the reverse: (c / CHUNK,) uint64,
-    # a bit for each pair. The pairs of a block come in chunks; the highest bit is that of the first pair of its chunk.
+    # Which pairs touched when forces were last found, which had begun or ceased to touch in that step, and which in the step
+    # before: (c / CHUNK,) uint64, a bit for each pair. The highest bit is that of the first pair of its chunk.
     touched: np.ndarray
     changed: np.ndarray
-    known: np.ndarray  # (k,) int64, whether these bits are known for the pairs of a block; if not, all may have changed
+    changed_before: np.ndarray
+    held: np.ndarray  # (c+1,) uint64, pairs of the old lists while new ones are made; see search/touching.py
+    held_count: np.ndarray  # (k,) int64, their number, or UNKNOWN
     skin: Annotated[np.ndarray, Field((1,), "m", kept=True)]  # decides, with the age, how the next lists are made
     age: Annotated[np.ndarray, Field((1,), "1", kept=True, dtype=np.int64)]  # steps since the lists were made
     old_position: np.ndarray  # (3, n) Bodies.position when the lists were made

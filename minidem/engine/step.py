@@ -45,11 +45,10 @@ def find_forces(me, forces, edges, world, outdated, inspected, dt, step):
         inspect(begin, end, bodies, world.walls, dt, team.limits, team.alarm[me])
     if outdated and not renew_lists(me, world):
         return False
-    at_edges = 0
+    at_edges = False
     for block in range(first, last):
-        contact_forces(block, me, forces, world)
-        at_edges += close.edges[block]
-    if at_edges > 0:
+        at_edges |= contact_forces(block, me, forces, world)
+    if at_edges and world.edges.window > 1:
         edges(first, last, step, world.edges.dt, edge_scene(world), team.batch[me], team.pair[me])
     barrier(team)
     return True

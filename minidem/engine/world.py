@@ -7,6 +7,7 @@ import numpy as np
 from .contact.batch import PAIR_ROWS, ROWS
 from .past import unknown_past
 from .search.grid import body_pairs
+from .search.touching import UNKNOWN
 from .state import BLOCK, CHUNK, CONTACTS, Account, Edges, Grid, Limits, Lists, Spheres, Team, Templates, World, aligned
 from .surfaces.plane import gaps
 
@@ -55,9 +56,9 @@ def make_world(bodies, templates, walls, constants, threads=1, skin=0.0, limits=
         candidate=np.empty(0, np.uint32),
         touched=np.empty(0, np.uint64),
         changed=np.empty(0, np.uint64),
-        known=np.zeros(blocks, np.int64),
-        edge=np.empty(0, np.uint64),
-        edges=np.zeros(blocks, np.int64),
+        changed_before=np.empty(0, np.uint64),
+        held=np.empty(0, np.uint64),
+        held_count=np.zeros(blocks, np.int64),
         skin=np.array([skin]),
         age=np.zeros(1, np.int64),
         old_position=np.full((3, n), np.nan),  # outdated
@@ -103,12 +104,13 @@ def make_room(world):
     room = np.cumsum(-(-capacity // CHUNK) * CHUNK)  # blocks begin with a chunk of their own
     for lists in (world.lists, world.close):
         lists.room[1:], lists.capacity[:] = room, capacity
-        for values in (lists.subject, lists.candidate, lists.edge):  # in place: memory for two sets of lists is not needed
+        for values in (lists.subject, lists.candidate):  # in place: memory for two sets of lists is not needed
             values.resize(room[-1], refcheck=False)
-        for words in (lists.touched, lists.changed):
+        lists.held.resize(room[-1] + 1, refcheck=False)
+        for words in (lists.touched, lists.changed, lists.changed_before):
             words.resize(room[-1] // CHUNK, refcheck=False)
             words[:] = 0
-        lists.known[:], lists.old_position[:] = 0, np.nan
+        lists.held_count[:], lists.old_position[:] = UNKNOWN, np.nan
 
 
 def grid_for(bounding):

@@ -8,8 +8,8 @@ import numpy as np
 from ..compile.bits import leading_zeros
 from ..compile.fours import four_at, numbers_of
 from ..compile.kernels import inlined
-from ..geometry import FOUR, ONE, column, index, minus, sphere, square
-from ..past import past_overlap
+from ..geometry import FOUR, ONE, THREE, column, index, minus, sphere, square
+from ..past import past_overlap, slot_of
 from ..quaternion import attitude, to_body
 from ..separation import from_sphere, from_wall
 from ..state import BLOCK, CHUNK, LANES, Edges
@@ -17,15 +17,21 @@ from .finding import constant_of
 from .kicks import excess, kicks, speed_and_theta
 from .zeta import smooth_part
 
-# Edges that are looked at together, in the space of a batch of contacts, which is free then: in `batch` rows of EDGES
-# numbers, in `pair` the two spheres of each and its block.
-EDGES = 64
-LATER, EARLIER, BEFORE = index(0), index(EDGES), index(2 * EDGES)  # overlaps of three steps; the edge is between the first two
-MOBILITY = index(3 * EDGES)  # dt^2 / m*, m/N
-REACH, RADII, CONSTANT = index(4 * EDGES), index(5 * EDGES), index(6 * EDGES)  # as in batch.py
-NORMAL = index(7 * EDGES)  # x, y, z; unit, world
-SHARE = index(10 * EDGES)  # of the account: half if another block has the other half, 0 for edges of the step before
-ERROR, SCALE, KICK = index(11 * EDGES), index(12 * EDGES), index(13 * EDGES)  # J, J^2, N
+HIGHEST = index(1 << 63)  # bit of a word
+
+# The pass takes PAIRS pairs at a time, which have up to EDGES edges in the last two steps. It uses the space of a batch of
+# contacts, which is free then, with rows of EDGES numbers. For each pair:
+PAIRS, EDGES = 32, 64
+I, J, ITS_BLOCK = index(0), index(EDGES), index(2 * EDGES)  # in `pair`: spheres (the second may be a wall) and block
+ONE_AGO, TWO_AGO = index(0), index(EDGES)  # overlaps in the steps before, m
+# For each edge:
+OF_PAIR = index(3 * EDGES)  # in `pair`
+LATER, EARLIER, BEFORE = index(3 * EDGES), index(4 * EDGES), index(5 * EDGES)  # overlaps (m); the edge is between the first two
+REACH, RADII, CONSTANT = index(6 * EDGES), index(7 * EDGES), index(8 * EDGES)  # as in batch.py
+SHARE = index(9 * EDGES)  # of the account: half if another block has the other half, 0 for edges of the step before
+MOBILITY = index(10 * EDGES)  # dt^2 / m*, m/N
+NORMAL_X, NORMAL_Y, NORMAL_Z = index(11 * EDGES), index(12 * EDGES), index(13 * EDGES)  # unit, world
+ERROR, SCALE, KICK = index(14 * EDGES), index(15 * EDGES), index(16 * EDGES)  # J, J^2, N
 
 
 def edges_of(power, corrected, dt):
@@ -40,23 +46,15 @@ def series_of(power):
 
 
 @inlined
-def find_edges(touching, start, until, edges, lists, doubt, window):
-    """List the pairs of a chunk that began or ceased to touch in the last steps, after the `edges` that are listed from
-    `start` on. `touching` has the bits of the chunk that ends at `until`, `doubt` those that may have changed. Returns the
-    new number of edges."""
+def mark_edges(touching, until, lists, doubt):
+    """Mark the pairs of a chunk that began or ceased to touch. `touching` has the bits of the chunk that ends at pair
+    `until`, `doubt` those that may have changed. Returns the bits of pairs at an edge in this step or the one before."""
     word = (until - ONE) // index(CHUNK)
-    p = word * index(CHUNK)
-    none = p + index(CHUNK) - until  # bits without a pair; the highest bit is that of the first pair
-    touching <<= none
-    newly = touching ^ lists.touched[word] | doubt << none
-    changed = newly | lists.changed[word] if window == 7 else newly if window == 3 else index(0)
-    lists.touched[word], lists.changed[word] = touching, newly
-    while changed != index(0):
-        bit = leading_zeros(changed)
-        lists.edge[start + edges] = p + bit
-        edges += ONE
-        changed ^= index(1 << 63) >> bit
-    return edges
+    none = (word + ONE) * index(CHUNK) - until  # bits without a pair
+    touching, before = touching << none, lists.changed[word]
+    changed = touching ^ lists.touched[word] | doubt << none
+    lists.touched[word], lists.changed[word], lists.changed_before[word] = touching, changed, before
+    return changed | before
 
 
 @inlined
@@ -92,89 +90,117 @@ def push(s, force, bodies, spheres):
 def edge_scene(world):
     """What the pass over edges needs of a world."""
     lists = world.close
-    pairs = lists.room, lists.edges, lists.edge, lists.subject, lists.candidate
+    pairs = lists.room, lists.wanted, lists.subject, lists.candidate, lists.changed, lists.changed_before
     return world.bodies, world.past, world.templates, world.spheres, world.walls, world.constants, pairs, world.account
 
 
+@inlined
+def is_edge(later, earlier):
+    """Whether a contact begins or ends between two overlaps; not if the earlier one is not known."""
+    return (later > 0.0) != (earlier > 0.0) and earlier == earlier
+
+
 def over_edges(block, last_block, step, dt, scene, batch, pair):
-    """Keep account of the edges that blocks `block` to `last_block` - 1 have listed and, if CORRECTED, add the forces of the
-    correction to their bodies. `contact`, POWER and SERIES are those of the law; see pointers.edge_pointer."""
-    bodies, past, templates, spheres, walls, constants, (room, edges, edge, subject, candidate), account = scene
-    others, e = spheres.owner.size, 0
+    """Keep account of the edges that blocks `block` to `last_block` - 1 have marked and, if CORRECTED, add the forces of the
+    correction to their bodies. `contact`, POWER and SERIES are those of the law; see pointers.edge_pointer.
+
+    Several short loops: one pair need not wait for the memory of the one before.
+    """
+    bodies, past, templates, spheres, walls, constants, lists, account = scene
+    room, wanted, subject, candidate, changed, changed_before = lists
+    place, owner, others = spheres.place, spheres.owner, spheres.owner.size
+    word, bits = index(room[block]) // index(CHUNK), index(0)
     while block < last_block:
-        count = index(0)
-        while block < last_block and count < index(EDGES - 1):
-            if e == edges[block]:
-                block, e = block + 1, 0
-                continue
-            p = edge[room[block] + e]
-            i, j = subject[p], candidate[p]
-            e += 1
-            # How the two are now, and were in the steps before.
-            this = sphere(spheres.place, i)
-            if j < others:
-                apart = from_sphere(four_at(spheres.place, FOUR * index(i)), four_at(spheres.place, FOUR * index(j)))
-                radii = this[3] * spheres.place[FOUR * index(j) + index(3)]
+        # The next marked pairs.
+        pairs = index(0)
+        while block < last_block and pairs < index(PAIRS):
+            if bits != index(0):
+                bit = leading_zeros(bits)
+                bits ^= HIGHEST >> bit
+                p = (word - ONE) * index(CHUNK) + bit
+                pair[I + pairs], pair[J + pairs], pair[ITS_BLOCK + pairs] = subject[p], candidate[p], block
+                pairs += ONE
+            elif word * index(CHUNK) < index(room[block] + wanted[block]):
+                bits = changed[word] | changed_before[word] if CORRECTED else changed[word]  # noqa: F821
+                word += ONE
             else:
-                apart = from_wall(walls, index(j - others), this)
-                radii = this[3] * -numbers_of(apart)[3]  # R* = R at a wall
+                block += 1
+                word = index(room[block]) // index(CHUNK)
+
+        # Their overlaps in the steps before.
+        for back in range(2 if CORRECTED else 1):  # noqa: F821
+            slot = slot_of(step - 1 - back, past)
+            for c in range(pairs):
+                overlap = past_overlap(pair[I + c], pair[J + c], slot, dt, bodies, past, templates, spheres, walls)
+                batch[ONE_AGO + index(EDGES * back) + c] = overlap
+
+        # Their edges.
+        count = index(0)
+        for c in range(pairs):
+            i, j, its_block = pair[I + c], pair[J + c], pair[ITS_BLOCK + c]
+            if j < others:
+                apart = from_sphere(four_at(place, FOUR * index(i)), four_at(place, FOUR * index(j)))
+                radii = place[FOUR * index(i) + THREE] * place[FOUR * index(j) + THREE]
+            else:
+                apart = from_wall(walls, index(j - others), sphere(place, i))
+                radii = place[FOUR * index(i) + THREE] * -numbers_of(apart)[3]  # R* = R at a wall
             dx, dy, dz, minus_reach = numbers_of(apart)
             distance = math.sqrt(max(dx * dx + dy * dy + dz * dz, 1e-300))
-            now = -minus_reach - distance
-            one_ago = past_overlap(i, j, 1, step, dt, bodies, past, templates, spheres, walls)
-            elsewhere = j < others and spheres.owner[j] // BLOCK != block
-            share = 0.5 if elsewhere else 1.0
-            at = count
-            batch[LATER + at], batch[EARLIER + at], batch[SHARE + at] = now, one_ago, share
-            if (now > 0.0) != (one_ago > 0.0) and one_ago == one_ago:
+            now, one_ago, two_ago = -minus_reach - distance, batch[ONE_AGO + c], batch[TWO_AGO + c]
+            first = count
+            if is_edge(now, one_ago):
+                elsewhere = j < others and owner[j] // BLOCK != its_block
+                account.entered[its_block] += now > 0.0 and (i < j or not elsewhere)
+                batch[LATER + count], batch[EARLIER + count], batch[BEFORE + count] = now, one_ago, two_ago
+                batch[SHARE + count] = 0.5 if elsewhere else 1.0
                 count += ONE
-                account.entered[block] += now > 0.0 and (i < j or not elsewhere)
-            if CORRECTED:  # noqa: F821
-                two_ago = past_overlap(i, j, 2, step, dt, bodies, past, templates, spheres, walls)
-                three_ago = past_overlap(i, j, 3, step, dt, bodies, past, templates, spheres, walls)
-                batch[BEFORE + at] = two_ago
+            if CORRECTED and is_edge(one_ago, two_ago):  # noqa: F821
+                three_ago = past_overlap(i, j, slot_of(step - 3, past), dt, bodies, past, templates, spheres, walls)
                 batch[LATER + count], batch[EARLIER + count], batch[BEFORE + count] = one_ago, two_ago, three_ago
                 batch[SHARE + count] = 0.0
-                count += index((one_ago > 0.0) != (two_ago > 0.0) and two_ago == two_ago)
-            for c in range(at, count):
-                pair[c], pair[index(EDGES) + c], pair[index(2 * EDGES) + c] = i, j, block
-                batch[REACH + c], batch[RADII + c] = -minus_reach, radii
-                batch[CONSTANT + c] = constant_of(i, j, spheres, walls, constants)
+                count += ONE
+            for e in range(first, count):
+                pair[OF_PAIR + e], batch[REACH + e], batch[RADII + e] = c, -minus_reach, radii
+                batch[CONSTANT + e] = constant_of(i, j, spheres, walls, constants)
                 if CORRECTED:  # noqa: F821
                     per_distance = 1.0 / distance
                     normal = dx * per_distance, dy * per_distance, dz * per_distance
                     mobility = inverse_mass(i, normal, bodies, spheres)
                     if j < others:
                         mobility += inverse_mass(j, normal, bodies, spheres)
-                    batch[MOBILITY + c] = dt * dt * mobility
-                    batch[NORMAL + c], batch[NORMAL + index(EDGES) + c], batch[NORMAL + index(2 * EDGES) + c] = normal
-        # Lanes that stay empty compute something, too. LLVM takes no lanes without this bound.
-        for c in range(min((count + index(LANES - 1)) // index(LANES) * index(LANES), index(EDGES))):
-            later, earlier, reach = batch[LATER + c], batch[EARLIER + c], batch[REACH + c]
-            radii, constant = batch[RADII + c], batch[CONSTANT + c]
+                    batch[NORMAL_X + e], batch[NORMAL_Y + e], batch[NORMAL_Z + e] = normal
+                    batch[MOBILITY + e] = dt * dt * mobility
+
+        # Their errors and kicks. Lanes that stay empty compute something, too; LLVM takes no lanes without this bound.
+        for e in range(min((count + index(LANES - 1)) // index(LANES) * index(LANES), index(EDGES))):
+            later, earlier, reach = batch[LATER + e], batch[EARLIER + e], batch[REACH + e]
+            radii, constant = batch[RADII + e], batch[CONSTANT + e]
             if CORRECTED:  # noqa: F821
-                mobility = batch[MOBILITY + c]
-                curvature = later - 2.0 * earlier + batch[BEFORE + c]  # of the overlap, by all other forces
+                mobility = batch[MOBILITY + e]
+                curvature = later - 2.0 * earlier + batch[BEFORE + e]  # of the overlap, by all other forces
                 own = (reach - earlier) * contact(reach - earlier, reach, radii, constant)[0]  # noqa: F821
                 curvature += mobility * own if later <= 0.0 else 0.0
                 curvature = curvature if curvature == curvature else 0.0  # the overlap before is not known
                 g, theta = speed_and_theta(later, earlier, curvature)
                 force = (reach - g) * contact(reach - g, reach, radii, constant)[0]  # noqa: F821
                 m0, kick, next_kick = kicks(later, theta, g, curvature, mobility, force, POWER, SERIES)  # noqa: F821
-                batch[KICK + c] = (kick if batch[SHARE + c] > 0.0 else next_kick) if g > 0.0 else 0.0
+                batch[KICK + e] = (kick if batch[SHARE + e] > 0.0 else next_kick) if g > 0.0 else 0.0
             else:
                 g = abs(later - earlier)
                 force = (reach - g) * contact(reach - g, reach, radii, constant)[0]  # noqa: F821
                 m0 = excess(later, earlier, force, POWER, SERIES)  # noqa: F821
-            batch[ERROR + c] = m0 * (-g if later > 0.0 else g)
-            batch[SCALE + c] = square(force * g)
-        for c in range(count):
-            share, its_block = batch[SHARE + c], pair[index(2 * EDGES) + c]
+            batch[ERROR + e] = m0 * (-g if later > 0.0 else g)
+            batch[SCALE + e] = square(force * g)
+
+        for e in range(count):
+            c, share = index(pair[OF_PAIR + e]), batch[SHARE + e]
+            its_block = pair[ITS_BLOCK + c]
+            if share > 0.0:
+                account.edge_error[its_block] += share * batch[ERROR + e]
+                account.edge_scale[its_block] += share * batch[SCALE + e]
             if CORRECTED:  # noqa: F821
-                i, j, kick = pair[c], pair[index(EDGES) + c], batch[KICK + c]
-                x, y, z = batch[NORMAL + c], batch[NORMAL + index(EDGES) + c], batch[NORMAL + index(2 * EDGES) + c]
-                push(i, (kick * x, kick * y, kick * z), bodies, spheres)
-                if j < others and spheres.owner[j] // BLOCK == its_block:
-                    push(j, (-kick * x, -kick * y, -kick * z), bodies, spheres)
-            account.edge_error[its_block] += share * batch[ERROR + c]
-            account.edge_scale[its_block] += share * batch[SCALE + c]
+                i, j, kick = pair[I + c], pair[J + c], batch[KICK + e]
+                x, y, z = kick * batch[NORMAL_X + e], kick * batch[NORMAL_Y + e], kick * batch[NORMAL_Z + e]
+                push(i, (x, y, z), bodies, spheres)
+                if j < others and owner[j] // BLOCK == its_block:
+                    push(j, (-x, -y, -z), bodies, spheres)

@@ -4,12 +4,13 @@ import numpy as np
 
 from ..compile.kernels import inlined
 from ..geometry import index
+from ..search.touching import UNKNOWN
 from ..state import CHUNK, CONTACTS
 from ..threads import bodies_of
 from ..watching import find_too_deep
 from .adding import add_contacts, add_to_bodies, clear_forces
 from .batch import SECOND
-from .edges import find_edges
+from .edges import mark_edges
 from .finding import find_constants, find_touching
 
 
@@ -18,8 +19,8 @@ def contact_forces(block, me, law, world):
     """Set force and torque of the bodies of a block, and its elastic energy; raise an alarm for overlaps beyond the limit.
 
     `law` is the function pointer of a contact law. The limit for an overlap is in radii of the smaller sphere; it is
-    compared only for overlaps beyond the limit of the smallest sphere of all. Edges of
-    contacts are listed, for edge_forces.
+    compared only for overlaps beyond the limit of the smallest sphere of all. Returns whether contacts may have begun or
+    ended in this step or the one before.
     """
     bodies, spheres, lists, team, walls = world.bodies, world.spheres, world.close, world.team, world.walls
     first, spheres_in_all = spheres.first, spheres.owner.size
@@ -29,14 +30,13 @@ def contact_forces(block, me, law, world):
     clear_forces(block, lists, first_sphere, sphere_force)
 
     elastic, contacts = 0.0, index(0)
-    count, edges = index(0), index(0)  # contacts found whose forces are still to be added; edges of contacts found
-    start, last = index(lists.room[block]), index(lists.room[block] + lists.wanted[block])
-    at = start
-    doubt = index(0) if lists.known[block] else index(2**64 - 1)
+    count, edges = index(0), index(0)  # contacts found whose forces are still to be added; bits of pairs at an edge
+    at, last = index(lists.room[block]), index(lists.room[block] + lists.wanted[block])
+    doubt = index(2**64 - 1) if lists.held_count[block] == UNKNOWN else index(0)
     while at < last:
         until = min(at + index(CHUNK), last)
         count, touching = find_touching(at, until, count, walls, spheres, lists, pair, batch)
-        edges = find_edges(touching, start, until, edges, lists, doubt, world.edges.window)
+        edges |= mark_edges(touching, until, lists, doubt)
         at = until
         if count > index(CONTACTS - CHUNK) or (at == last and count > index(0)):
             contacts += count
@@ -49,5 +49,7 @@ def contact_forces(block, me, law, world):
     lists.elastic[block] = elastic
     if contacts > index(0) or lists.contacts[block] > 0:  # else forces and torques are zero already
         add_to_bodies(begin, end, block, contacts, first_sphere, bodies, spheres, lists, sphere_force)
-    lists.contacts[block] = contacts + edges  # what edges add must be cleared, too
-    lists.edges[block], lists.known[block] = edges, 1
+    at_edges = edges != index(0)
+    lists.contacts[block] = contacts + index(at_edges)  # what edges add must be cleared, too
+    lists.held_count[block] = 0
+    return at_edges

@@ -191,11 +191,11 @@ def narrow(world, skin):
     for s in range(spheres_in_all):
         used[s] = False
     count, listed_count = 0, 0
-    unknown, k, last_held = close.edges[0] == UNKNOWN, index(0), index(max(close.edges[0], 0))
+    unknown, k, last_held = close.held_count[0] == UNKNOWN, index(0), index(max(close.held_count[0], 0))
     for p in range(lists.wanted[0]):
         i, j = lists.subject[p], lists.candidate[p]
         this = sphere(place, i)
-        k, held = is_held(index(p), k, last_held, world.spheres.first[0], lists, close)  # it may have moved away since
+        k, held = is_held(index(p), k, last_held, world.spheres.first[0], lists, close.held)  # it may have moved away since
         if j < spheres_in_all:
             other = sphere(place, j)
             near = squared_distance(this, other) < square(this[3] + other[3] + skin)

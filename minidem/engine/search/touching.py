@@ -1,13 +1,11 @@
 """Which listed pairs touched in the step before: carried from old lists to new ones, so that results do not depend on when
 lists are made."""
 
-import numpy as np
-
 from ..compile.kernels import inlined, internal
 from ..geometry import ONE, THREE, TWO, index
 from ..state import BLOCK, CHUNK
 
-UNKNOWN = -1  # instead of the number of held pairs
+UNKNOWN = -1  # instead of the number of held pairs: all may have begun or ceased to touch
 # Bits of a held pair, lowest first: 2 for the steps before, 32 for the candidate, 30 for the subject, counted in its block.
 _SUBJECT = index(34)
 
@@ -20,39 +18,41 @@ def as_number(p, first_sphere, lists):
 
 @internal
 def hold_touching(block, first, lists):
-    """Copy the pairs of a block that touched in the step before, or whose touching changed there, to lists.edge, and set
-    lists.edges to their number."""
-    known, first_sphere = lists.known[block] != 0, first[block * BLOCK]
-    base = index(lists.room[block])
-    last, held = base + index(lists.wanted[block] if known else 0), base
+    """Copy the pairs of a block that touched in the step before, or whose touching changed there, to lists.held, unless it is
+    not known which do."""
+    if lists.held_count[block] == UNKNOWN:
+        return
+    base, last, first_sphere = index(lists.room[block]), index(lists.room[block] + lists.wanted[block]), first[block * BLOCK]
+    held = base
     for p in range(base, last):
         word, bit = p // index(CHUNK), index(CHUNK - 1) - p % index(CHUNK)
         touched, changed = lists.touched[word] >> bit & ONE, lists.changed[word] >> bit & ONE
         # No unpredictable branch: each pair is written, then kept or overwritten.
-        lists.edge[held] = as_number(p, first_sphere, lists) | touched << ONE | changed
+        lists.held[held] = as_number(p, first_sphere, lists) | touched << ONE | changed
         held += touched | changed
-    lists.edges[block] = np.int64(held - base) if known else UNKNOWN
+    lists.held_count[block] = held - base
 
 
 @inlined
 def is_held(p, k, last, first_sphere, lists, held):
     """The first of the held pairs k to last - 1 that does not come before listed pair p, and whether it is pair p."""
     pair = as_number(p, first_sphere, lists)
-    while k < last and held.edge[k] < pair:
+    while k < last and held[k] < pair:  # it has moved so far away that it is not listed
         k += ONE
-    return k, k < last and held.edge[k] - pair <= THREE
+    return k, (k < last) & (held[k] - pair <= THREE)
 
 
 @internal
 def mark_touching(block, first, lists):
     """Mark the listed pairs of a block that are held."""
     base, last, first_sphere = index(lists.room[block]), index(lists.room[block] + lists.wanted[block]), first[block * BLOCK]
-    for word in range(base // index(CHUNK), (last + index(CHUNK - 1)) // index(CHUNK)):
-        lists.touched[word] = lists.changed[word] = index(0)
-    k, end = base, base + index(max(lists.edges[block], 0))
+    k, end = base, base + index(max(lists.held_count[block], 0))
+    touched = changed = index(0)
     for p in range(base, last):
-        k, held = is_held(p, k, end, first_sphere, lists, lists)
-        if held:
-            word, bit = p // index(CHUNK), index(CHUNK - 1) - p % index(CHUNK)
-            lists.touched[word] |= (lists.edge[k] >> ONE & ONE) << bit
-            lists.changed[word] |= (lists.edge[k] & ONE) << bit
+        k, held = is_held(p, k, end, first_sphere, lists, lists.held)
+        bits = lists.held[k] if held else index(0)
+        touched, changed = touched << ONE | bits >> ONE & ONE, changed << ONE | bits & ONE
+        k += index(held)
+        none = index(CHUNK - 1) - p % index(CHUNK)
+        if none == index(0) or p + ONE == last:
+            lists.touched[p // index(CHUNK)], lists.changed[p // index(CHUNK)] = touched << none, changed << none
