@@ -41,23 +41,24 @@ def copy_rows(begin, end, rows, copy):
 
 
 @inlined
-def find_moved(begin, end, bodies, past, moved, dt):
-    """Set the distance (m) beyond which no sphere of bodies `begin` to `end` was from its present place in the known steps
-    of the past. search/lists.travelled explains the bound."""
-    for b in range(begin, end):
+def farthest_moved(bodies, past, dt):
+    """A distance (m) beyond which no sphere was from its place in the known steps of the past; search/lists.travelled
+    explains why."""
+    farthest = 0.0
+    for b in range(bodies.mass.size):
         x, y, z = column(bodies.velocity, b)
-        bound = dt * math.sqrt(x * x + y * y + z * z) if past.position.shape[0] == 0 else 0.0
-        largest = bound if past.orientation.shape[2] == 0 else 0.0
+        shift = dt * math.sqrt(x * x + y * y + z * z)  # in the last step
+        farthest = max(farthest, shift if past.orientation.shape[2] == 0 else 0.0)
         for slot in range(past.orientation.shape[0]):
-            away = bound
             if past.position.shape[0] > 0:
-                away = math.sqrt(squared_distance(column(bodies.position, b), column(past.position[slot], b)))
+                shift = math.sqrt(squared_distance(column(bodies.position, b), column(past.position[slot], b)))
+            turn = 0.0
             if past.orientation.shape[2] > 0:
                 turn = squared_difference(attitude(bodies.orientation, b), attitude(past.orientation[slot], b))
-                away += 2.0 * bodies.arm[b] * math.sqrt(turn)
-            if away > largest:  # not of a NaN
-                largest = away
-        moved[b] = largest
+            away = shift + 2.0 * bodies.arm[b] * math.sqrt(turn)
+            if away > farthest:  # not of a NaN
+                farthest = away
+    return farthest
 
 
 @inlined

@@ -43,10 +43,10 @@ def drift(bodies, size, first, dt):
 def relax(forces, edges, world, size, first, pace, energy):
     """Make up to energy.size steps; bodies before `first` stay in place.
 
-    `forces` and `edges` are the function pointers of a contact law, `size` (n,) a length of each body (m). `pace` holds the time step (s),
-    the fraction of the velocity that turns towards the force, and the steps since the last stop, kept between calls.
-    `energy` receives the elastic energy (J) before each step. Returns the number of steps made, and whether the lists need
-    more room.
+    `forces` and `edges` are the function pointers of a contact law, `size` (n,) a length of each body (m). `pace` holds the
+    time step (s), the fraction of the velocity that turns towards the force, and the steps since the last stop, kept between
+    calls. `energy` receives the elastic energy (J) before each step. Returns the number of steps made, and whether the lists
+    need more room.
     """
     bodies, lists = world.bodies, world.lists
     force, torque = bodies.force, bodies.torque
@@ -55,7 +55,7 @@ def relax(forces, edges, world, size, first, pace, energy):
     for step in range(energy.size):
         outdated = False
         for block in range(lists.elastic.size):
-            outdated |= place_block(block, world)
+            outdated |= place_block(block, bodies, world.templates, world.spheres, world.close)
         if not find_forces(0, forces, edges, world, outdated, False, 0.0, 0):
             return step, True
         world.close.age[0] += 1

@@ -162,7 +162,6 @@ class Lists(NamedTuple):
     age: Annotated[np.ndarray, Field((1,), "1", kept=True, dtype=np.int64)]  # steps since the lists were made
     old_position: np.ndarray  # (3, n) Bodies.position when the lists were made
     old_orientation: np.ndarray  # (4, m); (4, 0) if no body has a sphere off its centre of mass
-    moved: np.ndarray  # (n,) how far any sphere of a body was from its place in the steps of Past when lists were made, m
     elastic: np.ndarray  # (k,) elastic energy of each block, J
     contacts: np.ndarray  # (k,) int64, number of contacts of each block when its forces were last found
 

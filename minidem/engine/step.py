@@ -22,13 +22,12 @@ def kick_and_drift(begin, end, bodies, gravity, dt):
 
 
 @inlined
-def place_block(block, world):
+def place_block(block, bodies, templates, spheres, close):
     """Set the positions of the listed spheres of a block. Returns whether the lists are outdated for it."""
-    bodies, close = world.bodies, world.close
     begin, end = bodies_of(block, block + 1, bodies.mass.size)
     if travelled(begin, end, bodies, close.old_position, close.old_orientation, 0.5 * close.skin[0]):
         return True
-    place_listed(block, bodies, world.templates, world.spheres, close)
+    place_listed(block, bodies, templates, spheres, close)
     return False
 
 
@@ -47,7 +46,9 @@ def find_forces(me, forces, edges, world, outdated, inspected, dt, step):
         return False
     at_edges = False
     for block in range(first, last):
-        at_edges |= contact_forces(block, me, forces, world)
+        at_edges |= contact_forces(
+            block, me, forces, bodies, world.spheres, close, team, world.walls, world.constants, world.edges.window
+        )
     if at_edges and world.edges.window > 1:
         edges(first, last, step, world.edges.dt, edge_scene(world), team.batch[me], team.pair[me])
     barrier(team)
@@ -76,7 +77,7 @@ def advance(me, steps, dt, gravity, rotate, forces, edges, world, pending):
                 kick_and_drift(begin, end, bodies, gravity, dt)
                 last_lane = min((block + 1) * BLOCK, lanes)
                 rotate(bodies.orientation, bodies.spin, bodies.torque, bodies.inertia, block * BLOCK, last_lane, dt)
-            outdated |= place_block(block, world)
+            outdated |= place_block(block, bodies, world.templates, world.spheres, world.close)
         if not pending:
             made += 1
             if me == 0:

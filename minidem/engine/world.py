@@ -63,7 +63,6 @@ def make_world(bodies, templates, walls, constants, threads=1, skin=0.0, limits=
         age=np.zeros(1, np.int64),
         old_position=np.full((3, n), np.nan),  # outdated
         old_orientation=np.zeros((4, turning)),
-        moved=np.zeros(n),
         elastic=np.zeros(blocks),
         contacts=np.ones(blocks, np.int64),  # not known: the forces in `bodies` may be anything
     )

@@ -52,7 +52,8 @@ def test_an_edit_of_any_kernel_source_means_another_folder(monkeypatch, tmp_path
 # the plain ways that are taken without them. Classes are replaced by empty ones: then their methods are missing.
 HIDDEN = {
     "numba.core.compiler.Compiler": {"parts", "inlined parts", "overlap"},
-    "numba.core.codegen.CPUCodeLibrary": {"inlined parts"},
+    "numba.core.codegen.CPUCodeLibrary": {"parts", "inlined parts", "overlap"},
+    "numba.cpython.unsafe.numbers.leading_zeros": {"bits"},
     "llvmlite.ir.VectorType": {"fours"},
     "numba.core.typing.context.BaseContext": {"loops"},
     "numba.extending.intrinsic": {"fours", "loops", "threads"},
@@ -60,7 +61,8 @@ HIDDEN = {
 }
 HIDE = """
 import json, sys
-import llvmlite.ir, numba.core.codegen, numba.core.compiler, numba.core.options, numba.core.typing.context, numba.extending
+import llvmlite.ir, numba.cpython.unsafe.numbers
+import numba.core.codegen, numba.core.compiler, numba.core.options, numba.core.typing.context, numba.extending
 import numpy as np
 numba.njit(lambda x: x[0] + 1.0)(np.ones(1))  # loads the rest of numba
 for name in json.loads(sys.argv[1]):
@@ -69,7 +71,7 @@ for name in json.loads(sys.argv[1]):
         setattr(sys.modules[module], attribute, type(attribute, (), {}))
     else:
         delattr(sys.modules[module], attribute)
-from minidem.engine.compile import atomics, fours, kernels, pointers
+from minidem.engine.compile import atomics, bits, fours, kernels, pointers
 taken = {
     "parts": not kernels._pipeline_of_parts,
     "inlined parts": kernels._pipeline_of_inlined_parts == kernels._pipeline_of_parts,
@@ -77,6 +79,7 @@ taken = {
     "fours": hasattr(fours.four_at, "py_func"),
     "loops": pointers.over_bodies.__module__.endswith("rows"),
     "threads": atomics.MOST_THREADS == 1,
+    "bits": hasattr(bits.leading_zeros, "py_func"),
     "options": not (kernels.uncounted or kernels._forced or kernels._no_wrappers),
 }
 print(json.dumps([name for name, plain in taken.items() if plain]))

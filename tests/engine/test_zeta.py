@@ -7,7 +7,8 @@ from numpy.polynomial import polynomial
 from scipy.integrate import quad
 
 from minidem.engine.compile.kernels import in_this_process
-from minidem.engine.contact.edges import edges_of, smooth_zetas
+from minidem.engine.contact.edges import series_of
+from minidem.engine.contact.kicks import smooth_zeta
 from minidem.engine.contact.zeta import DEGREE, hurwitz, mean_square, smooth_part
 
 POWERS = [0.25, 0.5, 1.0, 1.5, 2.0, 2.5, 3.5]
@@ -34,15 +35,15 @@ def test_hurwitz_zeta(power):
 @pytest.mark.parametrize("power", POWERS)
 def test_smooth_part(power):
     """zeta(-p, 1 + theta), also as the kernels find it, for p - 1 to p + 2."""
-    series = edges_of(power, True, 1e-5).series
-    evaluated = in_this_process(lambda series, theta: smooth_zetas(series, theta))
+    series = series_of(power)
+    evaluated = in_this_process(lambda series, row, theta: smooth_zeta(series, row, theta))
     for k in range(-1, 3):
         expected = exact(power + k, 1 + THETA)
         tolerance = 1e-14 * max(1.0, np.abs(expected).max())
         own = smooth_part(power + k)
         assert own.shape == (DEGREE + 1,)
         np.testing.assert_allclose(polynomial.polyval(2 * THETA - 1, own), expected, rtol=0, atol=tolerance)
-        found = [evaluated(series, theta)[k + 1] for theta in THETA]
+        found = [evaluated(series, k + 1, theta) for theta in THETA]
         np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance)
 
 

@@ -163,7 +163,7 @@ def go_on(world, steps, dt, gravity, pending=False):
     rooms = 0
     while True:
         outcomes = [None] * world.team.size
-        arguments = (steps, dt, gravity, rotation("spiral").advance, contact_law("hertz").forces, world, pending)
+        arguments = (steps, dt, gravity, rotation("spiral").advance, *contact_law("hertz").pointers(world), world, pending)
 
         def part(me, outcomes=outcomes, arguments=arguments):
             outcomes[me] = advance(me, *arguments)

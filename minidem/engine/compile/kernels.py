@@ -50,7 +50,7 @@ if available(
     from numba.core.compiler import Compiler
 
     class _Part(Compiler):
-        """Compiles functions that only become parts of kernels, without machine code of their own: about 2 s of a first run."""
+        """Compiles functions that only become parts of kernels, without machine code of their own: 1.8 s of a first run."""
 
         def define_pipelines(self):
             self.state.flags.no_compile = True

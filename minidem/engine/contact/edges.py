@@ -22,11 +22,15 @@ HIGHEST = index(1 << 63)  # bit of a word
 # The pass takes PAIRS pairs at a time, which have up to EDGES edges in the last two steps. It uses the space of a batch of
 # contacts, which is free then, with rows of EDGES numbers. For each pair:
 PAIRS, EDGES = 32, 64
-I, J, ITS_BLOCK = index(0), index(EDGES), index(2 * EDGES)  # in `pair`: spheres (the second may be a wall) and block
+FIRST, SECOND, ITS_BLOCK = index(0), index(EDGES), index(2 * EDGES)  # in `pair`: spheres (or wall) and block
 ONE_AGO, TWO_AGO = index(0), index(EDGES)  # overlaps in the steps before, m
 # For each edge:
 OF_PAIR = index(3 * EDGES)  # in `pair`
-LATER, EARLIER, BEFORE = index(3 * EDGES), index(4 * EDGES), index(5 * EDGES)  # overlaps (m); the edge is between the first two
+LATER, EARLIER, BEFORE = (
+    index(3 * EDGES),
+    index(4 * EDGES),
+    index(5 * EDGES),
+)  # overlaps (m); the edge is between the first two
 REACH, RADII, CONSTANT = index(6 * EDGES), index(7 * EDGES), index(8 * EDGES)  # as in batch.py
 SHARE = index(9 * EDGES)  # of the account: half if another block has the other half, 0 for edges of the step before
 MOBILITY = index(10 * EDGES)  # dt^2 / m*, m/N
@@ -35,7 +39,7 @@ ERROR, SCALE, KICK = index(14 * EDGES), index(15 * EDGES), index(16 * EDGES)  # 
 
 
 def edges_of(power, corrected, dt):
-    """How edges are treated where the force begins with a power of the overlap; without one there is no account. `dt` is
+    """How edges are treated if the force begins with a power of the overlap; without one there is no account. `dt` is
     the time step (s)."""
     return Edges() if power is None else Edges(7 if corrected else 3, float(power), dt)
 
@@ -46,15 +50,16 @@ def series_of(power):
 
 
 @inlined
-def mark_edges(touching, until, lists, doubt):
+def mark_edges(touching, until, lists, doubt, window):
     """Mark the pairs of a chunk that began or ceased to touch. `touching` has the bits of the chunk that ends at pair
-    `until`, `doubt` those that may have changed. Returns the bits of pairs at an edge in this step or the one before."""
+    `until`, `doubt` those that may have changed. Returns the bits of pairs at an edge in this step and, if edges are
+    corrected, in the one before."""
     word = (until - ONE) // index(CHUNK)
     none = (word + ONE) * index(CHUNK) - until  # bits without a pair
     touching, before = touching << none, lists.changed[word]
     changed = touching ^ lists.touched[word] | doubt << none
     lists.touched[word], lists.changed[word], lists.changed_before[word] = touching, changed, before
-    return changed | before
+    return changed | before if window == 7 else changed
 
 
 @inlined
@@ -118,7 +123,7 @@ def over_edges(block, last_block, step, dt, scene, batch, pair):
                 bit = leading_zeros(bits)
                 bits ^= HIGHEST >> bit
                 p = (word - ONE) * index(CHUNK) + bit
-                pair[I + pairs], pair[J + pairs], pair[ITS_BLOCK + pairs] = subject[p], candidate[p], block
+                pair[FIRST + pairs], pair[SECOND + pairs], pair[ITS_BLOCK + pairs] = subject[p], candidate[p], block
                 pairs += ONE
             elif word * index(CHUNK) < index(room[block] + wanted[block]):
                 bits = changed[word] | changed_before[word] if CORRECTED else changed[word]  # noqa: F821
@@ -131,13 +136,13 @@ def over_edges(block, last_block, step, dt, scene, batch, pair):
         for back in range(2 if CORRECTED else 1):  # noqa: F821
             slot = slot_of(step - 1 - back, past)
             for c in range(pairs):
-                overlap = past_overlap(pair[I + c], pair[J + c], slot, dt, bodies, past, templates, spheres, walls)
+                overlap = past_overlap(pair[FIRST + c], pair[SECOND + c], slot, dt, bodies, past, templates, spheres, walls)
                 batch[ONE_AGO + index(EDGES * back) + c] = overlap
 
         # Their edges.
         count = index(0)
         for c in range(pairs):
-            i, j, its_block = pair[I + c], pair[J + c], pair[ITS_BLOCK + c]
+            i, j, its_block = pair[FIRST + c], pair[SECOND + c], pair[ITS_BLOCK + c]
             if j < others:
                 apart = from_sphere(four_at(place, FOUR * index(i)), four_at(place, FOUR * index(j)))
                 radii = place[FOUR * index(i) + THREE] * place[FOUR * index(j) + THREE]
@@ -199,7 +204,7 @@ def over_edges(block, last_block, step, dt, scene, batch, pair):
                 account.edge_error[its_block] += share * batch[ERROR + e]
                 account.edge_scale[its_block] += share * batch[SCALE + e]
             if CORRECTED:  # noqa: F821
-                i, j, kick = pair[I + c], pair[J + c], batch[KICK + e]
+                i, j, kick = pair[FIRST + c], pair[SECOND + c], batch[KICK + e]
                 x, y, z = kick * batch[NORMAL_X + e], kick * batch[NORMAL_Y + e], kick * batch[NORMAL_Z + e]
                 push(i, (x, y, z), bodies, spheres)
                 if j < others and owner[j] // BLOCK == its_block:

@@ -15,14 +15,13 @@ from .finding import find_constants, find_touching
 
 
 @inlined
-def contact_forces(block, me, law, world):
+def contact_forces(block, me, law, bodies, spheres, lists, team, walls, constants, window):
     """Set force and torque of the bodies of a block, and its elastic energy; raise an alarm for overlaps beyond the limit.
 
     `law` is the function pointer of a contact law. The limit for an overlap is in radii of the smaller sphere; it is
     compared only for overlaps beyond the limit of the smallest sphere of all. Returns whether contacts may have begun or
     ended in this step or the one before.
     """
-    bodies, spheres, lists, team, walls = world.bodies, world.spheres, world.close, world.team, world.walls
     first, spheres_in_all = spheres.first, spheres.owner.size
     sphere_force, batch, pair = team.sphere_force[me], team.batch[me], team.pair[me]
     begin, end = bodies_of(block, block + 1, bodies.mass.size)
@@ -36,11 +35,11 @@ def contact_forces(block, me, law, world):
     while at < last:
         until = min(at + index(CHUNK), last)
         count, touching = find_touching(at, until, count, walls, spheres, lists, pair, batch)
-        edges |= mark_edges(touching, until, lists, doubt)
+        edges |= mark_edges(touching, until, lists, doubt, window)
         at = until
         if count > index(CONTACTS - CHUNK) or (at == last and count > index(0)):
             contacts += count
-            find_constants(count, walls, world.constants, spheres, pair, batch)
+            find_constants(count, walls, constants, spheres, pair, batch)
             deep = law(np.int64(count), batch, team.limits.suspect)
             elastic = add_contacts(count, pair, batch, sphere_force, first_sphere, last_sphere, spheres_in_all, elastic)
             if deep > 0:

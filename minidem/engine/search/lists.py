@@ -2,9 +2,9 @@
 
 import math
 
-from ..compile.kernels import inlined, internal
+from ..compile.kernels import inlined, internal, rare
 from ..geometry import ONE, column, index, minus, set_centre, sphere, square, squared_distance, squared_distance_from_box
-from ..past import find_moved
+from ..past import farthest_moved
 from ..quaternion import attitude, carried, matrix, squared_difference, turned_back
 from ..state import BLOCK
 from ..surfaces.plane import box_gap, gap
@@ -60,7 +60,7 @@ def place_listed(block, bodies, templates, spheres, lists):
         set_centre(place, s, carried(column(position, b), rotation, centre, index(template + s)))
 
 
-@internal
+@rare
 def list_block(block, me, world, skin):
     """List the candidates of the spheres of one block. Returns whether there is room for them; if not, they are only
     counted."""
@@ -102,9 +102,9 @@ def list_block(block, me, world, skin):
             start, box_low, box_high = facing_count, (math.inf, math.inf, math.inf), (-math.inf, -math.inf, -math.inf)
             for j in range(index(first[b]), index(first[b + 1])):
                 other = sphere(place, j)
-                if not sieved or squared_distance_from_box(
-                    turned_back(rotation, minus(other, middle)), low, high
-                ) < square(other[3] + wide):
+                if not sieved or squared_distance_from_box(turned_back(rotation, minus(other, middle)), low, high) < square(
+                    other[3] + wide
+                ):
                     facing[facing_count] = j
                     facing_count += 1
                     x, y, z, r = other
@@ -157,7 +157,7 @@ def list_block(block, me, world, skin):
     return count <= room
 
 
-@internal
+@rare
 def find_candidates(me, world, skin):
     """Make the lists of the blocks of thread `me`. Returns whether all blocks have room for theirs."""
     bodies, lists, team = world.bodies, world.lists, world.team
@@ -240,13 +240,9 @@ def renew_lists(me, world):
         skin = next_skin(lists.skin[0], lists.age[0], STEPS_PER_LIST, mean_bounding)
         if not single:
             skin = min(skin, LARGEST_OF_MANY * mean_bounding)
-        begin, end = bodies_of(first, last, bodies.species.size)
-        find_moved(begin, end, bodies, world.past, lists.moved, world.edges.dt)
-        barrier(world.team)
-        fastest = 0.0  # pairs that touched in the steps of the past are still listed, whatever the skin
-        for moved in lists.moved:
-            fastest = max(fastest, moved)
-        skin = max(skin, min(2.0 * ROUND_OFF * fastest, LARGEST_FOR_EDGES * mean_bounding))
+        if world.edges.window > 1:  # pairs that touched in the steps of the past are still listed, whatever the skin
+            moved = ROUND_OFF * farthest_moved(bodies, world.past, world.edges.dt)
+            skin = max(skin, min(2.0 * moved, LARGEST_FOR_EDGES * mean_bounding))
         if not find_candidates(me, world, skin):
             return False
     if single:

@@ -18,8 +18,7 @@ def as_number(p, first_sphere, lists):
 
 @internal
 def hold_touching(block, first, lists):
-    """Copy the pairs of a block that touched in the step before, or whose touching changed there, to lists.held, unless it is
-    not known which do."""
+    """Copy the pairs of a block that touched in the step before, or began or ceased to, to lists.held, if they are known."""
     if lists.held_count[block] == UNKNOWN:
         return
     base, last, first_sphere = index(lists.room[block]), index(lists.room[block] + lists.wanted[block]), first[block * BLOCK]
