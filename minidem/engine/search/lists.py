@@ -157,7 +157,7 @@ def list_block(block, me, world, skin):
     return count <= room
 
 
-@rare
+@internal
 def find_candidates(me, world, skin):
     """Make the lists of the blocks of thread `me`. Returns whether all blocks have room for theirs."""
     bodies, lists, team = world.bodies, world.lists, world.team
