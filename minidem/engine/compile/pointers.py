@@ -70,13 +70,13 @@ def law_pointer(loop, contact, name, compiler=kernel):
 
 
 def edge_pointer(loop, contact, name, signature, compiler=kernel, **constants):
-    """`loop`, the pass over the edges of a block (contact/edges.py), around the function `contact` of a law. The constants
+    """`loop`, the pass over the edges of contacts (contact/edges.py), around the function `contact` of a law. The constants
     become part of its code. `signature` is from `signature_for`."""
     return _pointer(loop, name, contact.py_func.__module__, signature, compiler, contact=contact, **constants)
 
 
 def signature_for(*arguments):
-    """Of a function pointer that takes such arguments and returns nothing."""
+    """The signature of a function pointer that takes such arguments and returns nothing."""
     return types.void(*(typeof(argument) for argument in arguments))
 
 

@@ -24,13 +24,9 @@ HIGHEST = index(1 << 63)  # bit of a word
 PAIRS, EDGES = 32, 64
 FIRST, SECOND, ITS_BLOCK = index(0), index(EDGES), index(2 * EDGES)  # in `pair`: spheres (or wall) and block
 ONE_AGO, TWO_AGO = index(0), index(EDGES)  # overlaps in the steps before, m
-# For each edge:
+# For each edge, which is between the later and the earlier overlap (m):
 OF_PAIR = index(3 * EDGES)  # in `pair`
-LATER, EARLIER, BEFORE = (
-    index(3 * EDGES),
-    index(4 * EDGES),
-    index(5 * EDGES),
-)  # overlaps (m); the edge is between the first two
+LATER, EARLIER, BEFORE = index(3 * EDGES), index(4 * EDGES), index(5 * EDGES)
 REACH, RADII, CONSTANT = index(6 * EDGES), index(7 * EDGES), index(8 * EDGES)  # as in batch.py
 SHARE = index(9 * EDGES)  # of the account: half if another block has the other half, 0 for edges of the step before
 MOBILITY = index(10 * EDGES)  # dt^2 / m*, m/N

@@ -243,6 +243,7 @@ def renew_lists(me, world):
         if world.edges.window > 1:  # pairs that touched in the steps of the past are still listed, whatever the skin
             moved = ROUND_OFF * farthest_moved(bodies, world.past, world.edges.dt)
             skin = max(skin, min(2.0 * moved, LARGEST_FOR_EDGES * mean_bounding))
+        barrier(world.team)  # all threads have read the old skin and age
         if not find_candidates(me, world, skin):
             return False
     if single:
