@@ -84,6 +84,7 @@ def _loops() -> tuple[Callable[..., Any], ...]:
     from numba import njit
 
     from minidem.engine.contact.forces import contact_forces
+    from minidem.engine.places import spheres_at
     from minidem.engine.search.lists import find_candidates, narrow, place_listed, travelled
     from minidem.engine.step import kick_and_drift
     from minidem.engine.threads import bodies_of
@@ -111,7 +112,7 @@ def _loops() -> tuple[Callable[..., Any], ...]:
 
     @loop
     def contacts(n, law, world):
-        bodies, spheres, lists = world.bodies, world.spheres, world.close
+        bodies, lists, spheres = world.bodies, world.close, spheres_at(0, world.spheres)
         for _ in range(n):
             for block in range(lists.wanted.size):
                 place_listed(block, bodies, world.templates, spheres, lists)
@@ -120,15 +121,16 @@ def _loops() -> tuple[Callable[..., Any], ...]:
 
     @loop
     def build_lists(n, world, skin):
-        room = True
+        room, spheres = True, spheres_at(0, world.spheres)
         for _ in range(n):
-            room &= find_candidates(0, world, skin)
+            room &= find_candidates(0, world, spheres, skin, 0.0)
         return room
 
     @loop
     def build_close_lists(n, world, skin):
+        spheres = spheres_at(0, world.spheres)
         for _ in range(n):
-            narrow(world, skin)
+            narrow(world, spheres, skin, 0.0)
 
     return translation, rotation, check, contacts, build_lists, build_close_lists
 

@@ -8,6 +8,7 @@ back at a stop and semi-implicit Euler as in Guenole et al., Comput. Mater. Sci.
 import math
 
 from .compile.kernels import internal, kernel
+from .places import spheres_at
 from .quaternion import product, unit
 from .step import find_forces, place_block
 
@@ -52,11 +53,12 @@ def relax(forces, edges, world, size, first, pace, energy):
     force, torque = bodies.force, bodies.torque
     v, w = bodies.velocity, bodies.spin
     mass, inertia = bodies.mass, bodies.inertia
+    spheres = spheres_at(0, world.spheres)
     for step in range(energy.size):
         outdated = False
         for block in range(lists.elastic.size):
-            outdated |= place_block(block, bodies, world.templates, world.spheres, world.close)
-        if not find_forces(0, forces, edges, world, outdated, False, 0.0, 0):
+            outdated |= place_block(block, bodies, world.templates, spheres, world.close)
+        if not find_forces(0, forces, edges, world, spheres, outdated, False, 0.0, 0):
             return step, True
         world.close.age[0] += 1
         energy[step] = 0.0

@@ -1,8 +1,9 @@
 """How far a sphere is from another one or from a wall: a vector of four, from the other centre to this one and minus the
 reach (m), which is the distance below which the two touch."""
 
-from .compile.fours import difference, four_of, fourth_negated, numbers_of
+from .compile.fours import difference, four_at, four_of, fourth_negated, numbers_of
 from .compile.kernels import inlined
+from .geometry import FOUR, index, sphere
 from .surfaces.plane import gap
 
 NEXT_TO_NOTHING = 1e-9  # radii: the vector from a wall must not vanish
@@ -22,6 +23,14 @@ def from_wall(walls, w, this):
     above, normal = gap(walls, w, (x, y, z))
     away = max(abs(above), NEXT_TO_NOTHING * radius)
     return four_of(away * normal[0], away * normal[1], away * normal[2], -(radius - above + away))
+
+
+@inlined
+def separation(place, i, j, walls, spheres_in_all):
+    """From sphere j, or wall j - spheres_in_all, to sphere i of a row of places."""
+    if j < spheres_in_all:
+        return from_sphere(four_at(place, FOUR * index(i)), four_at(place, FOUR * index(j)))
+    return from_wall(walls, index(j - spheres_in_all), sphere(place, i))
 
 
 @inlined

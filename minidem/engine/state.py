@@ -8,6 +8,7 @@ import numpy as np
 LANES = 8  # bodies that are rotated together: vector lanes, twice
 CONTACTS = 192  # contacts whose forces are found together
 CHUNK = 64  # candidates that are looked at together: as many as a word has bits
+EDGES = 64  # edges of contacts whose errors are found together; a multiple of LANES
 BLOCK = 512  # bodies that a thread works on at a time; a multiple of LANES
 
 
@@ -80,16 +81,6 @@ class Bodies(NamedTuple):
     species: Annotated[np.ndarray, Field(("n",), "1", dtype=np.int64)]
 
 
-class Past(NamedTuple):
-    """Where the bodies were in the last h steps: none, one for the account of edges, three for their correction. Step n is
-    in slot n % h; NaN stands for steps that are not known."""
-
-    # centres of mass, of the last x steps: with h = 1 there are none, because velocities tell where the bodies were
-    position: Annotated[np.ndarray, Field(("x", 3, "n"), "m", "world", kept=True)]
-    # w, x, y, z: principal axes -> world; t is m if any body has a sphere off its centre of mass, else 0
-    orientation: Annotated[np.ndarray, Field(("h", 4, "t"), "1", kept=True)]
-
-
 class Templates(NamedTuple):
     """The clump of each species. The spheres of species k are columns first[k] to first[k+1]."""
 
@@ -115,7 +106,14 @@ class Spheres(NamedTuple):
     first: np.ndarray  # (n+1,) int64
     owner: np.ndarray  # (s,) uint32, body
     material: np.ndarray  # (s,) uint16, row of World.constants
-    place: np.ndarray  # (4 s,) x, y, z, radius of each sphere, world, m; up to date for listed spheres
+    # x, y, z, radius of each sphere at step n and the steps before: step n is in row n % h. Up to date for listed
+    # spheres; NaN if a sphere was not listed then. Steps work on one row, see places.py
+    place: np.ndarray  # (h, 4 s) world, m
+
+    @property
+    def radius(self) -> np.ndarray:
+        """(s,) radii, m; not for kernels."""
+        return self.place[0, 3::4]
 
 
 class Grid(NamedTuple):
@@ -158,12 +156,17 @@ class Lists(NamedTuple):
     changed_before: np.ndarray
     held: np.ndarray  # (c+1,) uint64, pairs of the old lists while new ones are made; see search/touching.py
     held_count: np.ndarray  # (k,) int64, their number, or UNKNOWN
+    made: np.ndarray  # (k,) uint32, how often the lists of each block were made
+    listed_in: np.ndarray  # (s,) uint32, the last of these lists that listed the sphere
     skin: Annotated[np.ndarray, Field((1,), "m", kept=True)]  # decides, with the age, how the next lists are made
     age: Annotated[np.ndarray, Field((1,), "1", kept=True, dtype=np.int64)]  # steps since the lists were made
     old_position: np.ndarray  # (3, n) Bodies.position when the lists were made
     old_orientation: np.ndarray  # (4, m); (4, 0) if no body has a sphere off its centre of mass
     elastic: np.ndarray  # (k,) elastic energy of each block, J
     contacts: np.ndarray  # (k,) int64, number of contacts of each block when its forces were last found
+
+
+CORRECTED_WINDOW = 7  # of Edges
 
 
 class Edges(NamedTuple):
@@ -174,9 +177,14 @@ class Edges(NamedTuple):
     dt: float = 0.0  # time step, s
 
     @property
-    def depth(self) -> int:
-        """Steps of Past: 0, 1 or 3."""
-        return {1: 0, 3: 1, 7: 3}[self.window]
+    def corrected(self) -> bool:
+        """Whether edges are corrected."""
+        return self.window == CORRECTED_WINDOW
+
+    @property
+    def rows(self) -> int:
+        """Rows of Spheres.place: 1, 2 or 4, for this step and the none, one or three before."""
+        return (self.window + 1) // 2
 
 
 class Account(NamedTuple):
@@ -209,6 +217,9 @@ class Team(NamedTuple):
     sphere_force: np.ndarray  # (threads, 4 x (spheres of a block + 1)) force on each sphere, world, N; the 4th is unused
     pair: np.ndarray  # (threads, 3 x CONTACTS) uint32, spheres that touch; see contact/batch.py
     batch: np.ndarray  # (threads, 7 x CONTACTS) how they touch; see contact/batch.py
+    edge_pair: np.ndarray  # (threads, 3 x EDGES) uint32, spheres that began or ceased to touch; see contact/edges.py
+    edge_batch: np.ndarray  # (threads, 14 x EDGES) how; see contact/edges.py
+    edge_count: np.ndarray  # (threads, 8) int64, the number of these
     step: np.ndarray  # (2,) int64, the step that the threads start from, and the last one of the run
     limits: Limits
     alarm: np.ndarray  # (threads, 8) alarm of each thread, zeros for none; see watching.py
@@ -232,7 +243,6 @@ class World(NamedTuple):
     lists: Lists
     close: Lists  # the lists that a step uses: the close lists of a single block (see search/lists.narrow), else `lists`
     team: Team
-    past: Past
     edges: Edges
     account: Account
 

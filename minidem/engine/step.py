@@ -1,9 +1,9 @@
 """The time step: leapfrog for the centres of mass, any scheme for the rotation, contacts at the new positions."""
 
 from .compile.kernels import inlined, kernel
-from .contact.edges import edge_scene
+from .contact.edges import edge_scene, pass_over_edges
 from .contact.forces import contact_forces
-from .past import remember_pose
+from .places import spheres_at
 from .search.lists import place_listed, renew_lists, travelled
 from .state import BLOCK
 from .threads import any_says, barrier, bodies_of, share
@@ -32,25 +32,25 @@ def place_block(block, bodies, templates, spheres, close):
 
 
 @inlined
-def find_forces(me, forces, edges, world, outdated, inspected, dt, step):
-    """Find the forces at the present positions, with new lists if the old ones are `outdated` for any thread. Returns
-    false if there was no room for the lists: make room and call again. Alarms are raised here, between two barriers, so
-    that all threads see the same ones."""
+def find_forces(me, forces, edges, world, spheres, outdated, inspected, dt, step):
+    """Find the forces at the present positions, of `spheres` with their places at this step, with new lists if the old ones
+    are `outdated` for any thread. Returns false if there was no room for the lists: make room and call again. Alarms are
+    raised here, between two barriers, so that all threads see the same ones."""
     bodies, close, team = world.bodies, world.close, world.team
     first, last = share(me, team, close.wanted.size)
     outdated = any_says(team, me, outdated)
     if inspected:
         begin, end = bodies_of(first, last, bodies.mass.size)
         inspect(begin, end, bodies, world.walls, dt, team.limits, team.alarm[me])
-    if outdated and not renew_lists(me, world):
+    if outdated and not renew_lists(me, world, spheres, step):
         return False
     at_edges = False
     for block in range(first, last):
         at_edges |= contact_forces(
-            block, me, forces, bodies, world.spheres, close, team, world.walls, world.constants, world.edges.window
+            block, me, forces, bodies, spheres, close, team, world.walls, world.constants, world.edges.window
         )
     if at_edges and world.edges.window > 1:
-        edges(first, last, step, world.edges.dt, edge_scene(world), team.batch[me], team.pair[me])
+        pass_over_edges(first, last, step, False, edges, edge_scene(world), me)
     barrier(team)
     return True
 
@@ -69,26 +69,26 @@ def advance(me, steps, dt, gravity, rotate, forces, edges, world, pending):
     until_inspected = steps_to_inspection(team)
     made = 0
     while pending or made < steps:
+        made += not pending
+        step = team.step[0] + made
+        spheres = spheres_at(step, world.spheres)
         outdated = False
         for block in range(first, last):  # one block at a time: it stays in the processor's cache
             if not pending:
                 begin, end = bodies_of(block, block + 1, n)
-                remember_pose(begin, end, team.step[0] + made, bodies, world.past)
                 kick_and_drift(begin, end, bodies, gravity, dt)
                 last_lane = min((block + 1) * BLOCK, lanes)
                 rotate(bodies.orientation, bodies.spin, bodies.torque, bodies.inertia, block * BLOCK, last_lane, dt)
-            outdated |= place_block(block, bodies, world.templates, world.spheres, world.close)
-        if not pending:
-            made += 1
-            if me == 0:
-                world.close.age[0] += 1
+            outdated |= place_block(block, bodies, world.templates, spheres, world.close)
+        if not pending and me == 0:
+            world.close.age[0] += 1
         inspected = made == until_inspected
         if inspected:
             until_inspected += INSPECT_EVERY
         # bool(): one type to compile, not False and bool
-        if not find_forces(me, forces, edges, world, bool(outdated), inspected, dt, team.step[0] + made):
-            return made, True
-        pending = False
-        if alarmed(team):
+        pending = not find_forces(me, forces, edges, world, spheres, bool(outdated), inspected, dt, step)
+        if pending or alarmed(team):
             break
-    return made, False
+    if team.edge_count[me, 0] > 0:  # the account of plain edges is complete whenever Python sees it
+        pass_over_edges(last, last, 0, True, edges, edge_scene(world), me)
+    return made, pending

@@ -4,11 +4,26 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .contact.batch import PAIR_ROWS, ROWS
-from .past import unknown_past
+from .contact import batch
+from .contact import edges as at_edges
 from .search.grid import body_pairs
 from .search.touching import UNKNOWN
-from .state import BLOCK, CHUNK, CONTACTS, Account, Edges, Grid, Limits, Lists, Spheres, Team, Templates, World, aligned
+from .state import (
+    BLOCK,
+    CHUNK,
+    CONTACTS,
+    EDGES,
+    Account,
+    Edges,
+    Grid,
+    Limits,
+    Lists,
+    Spheres,
+    Team,
+    Templates,
+    World,
+    aligned,
+)
 from .surfaces.plane import gaps
 
 LEVELS = 24  # size classes of bodies, each twice as large as the one before; the last has no upper bound
@@ -32,15 +47,16 @@ def make_templates(clumps, material):
     )
 
 
-def make_world(bodies, templates, walls, constants, threads=1, skin=0.0, limits=NO_LIMITS, edges=NO_EDGES, past=None):
+def make_world(bodies, templates, walls, constants, threads=1, skin=0.0, limits=NO_LIMITS, edges=NO_EDGES):
     """All that a step needs. `constants` (m, m) are those of the contact law. The lists are still to be made, the first with
-    that skin (m). `past` has the steps before that `edges` needs; None if they are not known."""
+    that skin (m). The steps before are not known."""
     n, m = bodies.species.size, bodies.orientation.shape[1]
     first = np.concatenate([[0], np.cumsum(np.diff(templates.first)[bodies.species])])
     owner = np.repeat(np.arange(n, dtype=np.uint32), np.diff(first))
-    place = aligned(1, 4 * owner.size)[0, : 4 * owner.size]
+    place = aligned(1, edges.rows * 4 * owner.size)[0, : edges.rows * 4 * owner.size].reshape(edges.rows, -1)
+    place[...] = np.nan
     template = np.arange(owner.size) + (templates.first[bodies.species] - first[:-1])[owner]
-    place[3::4] = templates.radius[template]
+    place[:, 3::4] = templates.radius[template]
     bounds = first[np.minimum(np.arange(0, n + BLOCK, BLOCK), n)]  # first sphere of each block
     in_block = np.diff(bounds)
     blocks = in_block.size
@@ -59,6 +75,8 @@ def make_world(bodies, templates, walls, constants, threads=1, skin=0.0, limits=
         changed_before=np.empty(0, np.uint64),
         held=np.empty(0, np.uint64),
         held_count=np.zeros(blocks, np.int64),
+        made=np.zeros(blocks, np.uint32),
+        listed_in=np.zeros(owner.size, np.uint32),
         skin=np.array([skin]),
         age=np.zeros(1, np.int64),
         old_position=np.full((3, n), np.nan),  # outdated
@@ -75,8 +93,11 @@ def make_world(bodies, templates, walls, constants, threads=1, skin=0.0, limits=
         flag=np.zeros((threads, 8), np.int64),
         # Pages that are never written take no memory.
         sphere_force=aligned(threads, 4 * in_block.max() + 4),  # one more, for what other blocks and walls would get
-        pair=np.empty((threads, PAIR_ROWS * CONTACTS), np.uint32),
-        batch=aligned(threads, ROWS * CONTACTS),
+        pair=np.empty((threads, batch.PAIR_ROWS * CONTACTS), np.uint32),
+        batch=aligned(threads, batch.ROWS * CONTACTS),
+        edge_pair=np.empty((threads, at_edges.PAIR_ROWS * EDGES), np.uint32),
+        edge_batch=aligned(threads, at_edges.ROWS * EDGES),
+        edge_count=np.zeros((threads, 8), np.int64),
         step=np.zeros(2, np.int64),
         limits=limits,
         alarm=np.zeros((threads, 8)),
@@ -89,10 +110,9 @@ def make_world(bodies, templates, walls, constants, threads=1, skin=0.0, limits=
     )
     material = templates.material[bodies.species].astype(np.uint16)[owner]
     spheres = Spheres(first, owner, material, place)
-    past = unknown_past(edges.depth, n, turning) if past is None else past
     account = Account(np.zeros(blocks), np.zeros(blocks), np.zeros(blocks, np.int64))
     grid = grid_for(bodies.bounding_radius)
-    world = World(bodies, templates, walls, constants, spheres, grid, lists, close, team, past, edges, account)
+    world = World(bodies, templates, walls, constants, spheres, grid, lists, close, team, edges, account)
     make_room(world)
     return world
 
@@ -158,7 +178,7 @@ class Pairs(NamedTuple):
 
 def measured_pairs(world, centre):
     """`candidate_pairs` as Pairs, for spheres with these centres (s, 3), m."""
-    radius, count = world.spheres.place[3::4], world.spheres.owner.size
+    radius, count = world.spheres.radius, world.spheres.owner.size
     for i, candidate in candidate_pairs(world):
         at_wall = candidate >= count
         j, wall = np.where(at_wall, i, candidate), np.where(at_wall, candidate - count, -1)

@@ -27,7 +27,7 @@ from .series import fixed
 from .whole import replacing, sync
 
 HEAD = 512  # bytes of the user block
-LAYOUT = 3  # raised when the names of the datasets change
+LAYOUT = 4  # raised when the names of the datasets change
 
 State = dict[str, NDArray[Any]]  # what the next step starts from, by name
 

@@ -31,7 +31,7 @@ def overlaps(world: World, body: NDArray[np.int64], exact: int, boxed: int, pres
     The first `exact` bodies are the scenario's [[body]] entries, the first `boxed` walls are those of the box. The other
     bodies may overlap by `pressed` smaller radii; where that is above zero, one line reports all that overlap by more.
     """
-    place = world.spheres.place.reshape(-1, 4)
+    place = world.spheres.place[0].reshape(-1, 4)  # of step 0
     owner, radius = body[world.spheres.owner], place[:, 3]
     deepest: dict[tuple[int, str], float] = {}
     beyond: list[float] = []  # overlaps of packed bodies, in smaller radii

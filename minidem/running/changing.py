@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import quaternions
+from ..engine.places import forget_all
 from ..engine.staggering import stagger_spin, stagger_velocity
 from ..engine.watching import NOTHING, WHAT
 from ..files.trajectory import Frame
@@ -55,8 +56,9 @@ def assign(simulation: "Simulation", **values: ArrayLike) -> None:
         omega[:, columns] = quaternions.rotated(to_principal, new["angular_velocity"]).T
 
     world.team.alarm[:, WHAT] = NOTHING
-    for known in (*world.past, world.lists.old_position, world.close.old_position):
-        known[...] = np.nan  # lists are renewed, and what was before does not count
+    forget_all(world)  # what was before does not count
+    for known in (world.lists.old_position, world.close.old_position):
+        known[...] = np.nan  # lists are renewed
     simulation._find_forces()
 
     kicked = np.flatnonzero((bodies.force != force).any(axis=0) | ("velocity" in new))

@@ -58,7 +58,7 @@ def contacts_of(world: World, law: LoadedLaw, body: Numbers, number: Numbers) ->
     centre = sphere_centres(world, np.arange(world.spheres.owner.size))
     blocks = [_touching(world, law, pairs) for pairs in measured_pairs(world, centre)]
     i, j, wall, overlap, normal, force = (np.concatenate(column) for column in zip(*blocks, strict=True))
-    radius, owner, at_wall = world.spheres.place[3::4], world.spheres.owner, wall >= 0
+    radius, owner, at_wall = world.spheres.radius, world.spheres.owner, wall >= 0
     swapped = ~at_wall & (number[i] > number[j])  # engines sort bodies in space: the first is the lower number here
     i, j = np.where(swapped, j, i), np.where(swapped, i, j)
     normal = np.where(swapped[:, None], -normal, normal)
@@ -82,7 +82,7 @@ def _touching(world: World, law: LoadedLaw, pairs: Pairs) -> tuple[Numbers, Numb
     """Of the pairs that touch: spheres i and j (i again for a wall), wall or -1, overlap (m), normal, and force (N)."""
     touch = pairs.reach > pairs.distance
     i, j, wall, distance, reach, normal = (column[touch] for column in pairs)
-    radius, material, overlap, at_wall = world.spheres.place[3::4], world.spheres.material, reach - distance, wall >= 0
+    radius, material, overlap, at_wall = world.spheres.radius, world.spheres.material, reach - distance, wall >= 0
     effective = np.where(at_wall, radius[i], radius[i] * radius[j] / reach)
     partner = material[j].astype(np.int64)
     partner[at_wall] = world.walls.material[wall[at_wall]]

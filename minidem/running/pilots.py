@@ -72,7 +72,7 @@ def pilot(begin: Begin, model: Model, rotation: str, scenario: Scenario, threads
     """Run a model until its end, for WORK or for PLENTY of contacts. PhysicsError if a guard stops it, or if its energy is
     not finite."""
     simulation = begin(model, rotation, threads, scenario=scenario)
-    initial, corrected = simulation.initial_energy, model.edges.depth == 3
+    initial, corrected = simulation.initial_energy, model.edges.corrected
     covered = min(model.steps, max(LEAST_ROWS, round(WORK / max(len(model.species), LEAST_BODIES))))
     count = max(LEAST_ROWS, ROWS * covered // model.steps)
     ends = sorted({round(k * covered / count) for k in range(1, count + 1)} - {0})

@@ -25,7 +25,12 @@ OWN = {
     "earlier_account": Field((3,), "1", kept=True),
     "rank": Field(("n",), "1", kept=True, dtype=np.int64),
 }
-FIELDS = OWN | KEPT  # all that a state holds, by name
+# Where the l listed spheres were in the last h steps; see engine/places.py.
+PLACES = {
+    "places/sphere": Field(("l",), "1", kept=True, dtype=np.int64),
+    "places/centre": Field(("h", "l", 3), "m", "world", kept=True),
+}
+FIELDS = OWN | KEPT | PLACES  # all that a state holds, by name
 UNITS = {name: field.unit for name, field in FIELDS.items()}
 VERSIONS = ("minidem", "kernels", "numba", "processor")  # entries of an origin that may change the last digits
 LONGEST = 1e12  # s that a run may have taken
@@ -52,9 +57,8 @@ def check_checkpoint(last: Checkpoint, scenario: Scenario, model: Model, values:
     rotational integrator keeps."""
     state, n = last.state, len(model.species)
     padded = n + -n % LANES
-    depth = model.edges.depth
-    turning = padded if any(clump.arm for clump in model.clumps) else 0
-    sizes = {"n": n, "m": padded, "t": turning, "v": values, "h": depth, "x": depth if depth > 1 else 0, "k": -(-n // BLOCK)}
+    sizes = {"n": n, "m": padded, "v": values, "h": model.edges.rows, "k": -(-n // BLOCK)}
+    sizes["l"] = state["places/sphere"].size if "places/sphere" in state else 0
     shapes = {name: tuple(sizes.get(str(size), size) for size in field.shape) for name, field in FIELDS.items()}
     fits = state.keys() == FIELDS.keys()
     fits = fits and all(state[name].shape == shapes[name] and state[name].dtype == FIELDS[name].dtype for name in FIELDS)
@@ -62,5 +66,6 @@ def check_checkpoint(last: Checkpoint, scenario: Scenario, model: Model, values:
     fits = fits and all(isinstance(count, int) and 0 <= count <= limit for count, limit in counts)
     fits = fits and 0 <= int(state["step"]) <= model.steps and 0 <= last.wall_s < LONGEST
     fits = fits and np.array_equal(np.sort(state["rank"]), np.arange(n))
+    fits = fits and bool(((state["places/sphere"] >= 0) & (state["places/sphere"] < model.spheres)).all())
     if not fits:
         raise InputError(f"{directory / CHECKPOINT}: not a checkpoint of this run")

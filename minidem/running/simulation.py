@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..engine.compile.atomics import MOST_THREADS
 from ..engine.compile.kernels import compiled_for
 from ..engine.contact.zeta import mean_square
-from ..engine.past import unknown_past
+from ..engine.places import known_places, reordered_places, restore_places
 from ..engine.rotation.loading import rotation as compiled_rotation
 from ..engine.search.lists import SMALLEST_SKIN
 from ..engine.search.ordering import reorder, spatial_order
@@ -39,7 +39,7 @@ from .faults import Alarm, alarm_in, limits
 from .given import compiled_mark, given
 from .guards import bad_motion, check_time_step, warn
 from .observables import conserved_sums
-from .restart import FIELDS, OWN
+from .restart import FIELDS, OWN, PLACES
 from .wall_clock import Pace, sensible_threads
 
 Array = NDArray[np.float64]
@@ -128,8 +128,6 @@ class Simulation:
         spin = aligned(self._rotation.values, self.bodies.spin.shape[1])
         spin[:3], spin[3:] = self.bodies.spin, 0.0
         self.bodies = self.bodies._replace(spin=spin)
-        turning = self.bodies.orientation.shape[1] if self.bodies.arm.any() else 0
-        self._past = unknown_past(model.edges.depth, n, turning)
         self.earlier_account = np.zeros(3)
         blocks = -(-n // BLOCK)
         self.threads = min(threads or sensible_threads(blocks), blocks, MOST_THREADS)  # the most that take part
@@ -160,6 +158,7 @@ class Simulation:
         self._make_world(0.0)
         for name, values in kept_arrays(self._world).items():
             values[...] = state[name]
+        restore_places(self._world, self.step, *(state[name] for name in PLACES))
         self._find_forces()
         again = ((self.bodies.force, state["bodies/force"]), (self.bodies.torque, state["bodies/torque"]))
         self.exact = all(np.array_equal(new, old, equal_nan=True) for new, old in again)
@@ -168,7 +167,8 @@ class Simulation:
     def state(self) -> State:
         """What the next step starts from, by name (see engine/state.py); the arrays are those of the simulation."""
         arrays: State = kept_arrays(self._world)
-        return {name: np.asarray(getattr(self, name)) for name in OWN} | arrays
+        places = zip(PLACES, known_places(self._world, self.step), strict=True)
+        return {name: np.asarray(getattr(self, name)) for name in OWN} | arrays | dict(places)
 
     # --- steps -----------------------------------------------------------------------------------------------
 
@@ -232,12 +232,15 @@ class Simulation:
 
     def _sort(self, skin: float) -> None:
         """Sort the bodies of large systems in space; new lists with about that skin (m) are to be made."""
+        known = None
         if len(self.rank) > BLOCK:
             order = spatial_order(self.bodies.position)
             reorder(self.bodies, order)
-            reorder(self._past, order)
             self.rank = np.argsort(order)[self.rank]
+            known = reordered_places(self._world, self.step, order) if hasattr(self, "_world") else None
         self._make_world(skin)
+        if known:
+            restore_places(self._world, self.step, *known)
 
     def _make_world(self, skin: float) -> None:
         model = self.model
@@ -246,7 +249,7 @@ class Simulation:
         vars(self).pop("_world", None)  # there is memory for one, not for two
         watched = limits(self.scenario.guard if self.scenario else None, model)
         fixed = (model.templates, model.walls, model.constants)
-        self._world = make_world(self.bodies, *fixed, self.threads, skin, watched, model.edges, self._past)
+        self._world = make_world(self.bodies, *fixed, self.threads, skin, watched, model.edges)
 
     @property
     def _account(self) -> Array:
@@ -328,7 +331,7 @@ class Simulation:
     @property
     def spheres(self) -> Spheres:
         """Centres (s, 3) in m, radii (s,) in m and the body (s,) of every sphere, in the order of the scenario."""
-        radii, owner = self._world.spheres.place[3::4], self._world.spheres.owner
+        radii, owner = self._world.spheres.radius, self._world.spheres.owner
         order = np.argsort(sphere_numbers(self._world.spheres, self.rank))
         return Spheres(sphere_centres(self._world, order), radii[order], self._numbers[owner[order]])
 

@@ -6,8 +6,8 @@ import os
 import numpy as np
 import pytest
 
-from minidem.engine.search.ordering import _spread, reorder, spatial_order
-from minidem.engine.state import BLOCK, Bodies, Past, fields_of
+from minidem.engine.search.ordering import _spread, order_of_spheres, reorder, spatial_order
+from minidem.engine.state import BLOCK, Bodies, fields_of
 from minidem.running.wall_clock import Pace, sensible_threads
 
 
@@ -45,24 +45,22 @@ def test_bodies_far_away_or_nowhere_spoil_nothing():
     assert extents(position, here) < 0.4 < extents(position, np.setdiff1d(np.arange(4096), [7, 8, 9]))
 
 
-@pytest.mark.parametrize("arrays", [Bodies, Past])
-def test_reordering_moves_whole_bodies_and_leaves_what_is_beyond_them(arrays):
-    sizes = {"n": 6, "m": 9, "v": 3, "h": 3, "x": 3, "t": 9}
-    shapes = {name: [sizes.get(length, length) for length in field.shape] for name, field in fields_of(arrays).items()}
+def test_reordering_moves_whole_bodies_and_leaves_what_is_beyond_them():
+    sizes = {"n": 6, "m": 9, "v": 3}
+    shapes = {name: [sizes.get(length, length) for length in field.shape] for name, field in fields_of(Bodies).items()}
     before = {name: np.arange(math.prod(shape)).reshape(shape) for name, shape in shapes.items()}
     order = np.array([5, 3, 1, 0, 2, 4])
-    some = arrays(**{name: values.copy() for name, values in before.items()})
+    some = Bodies(**{name: values.copy() for name, values in before.items()})
     reorder(some, order)
     for name, values in before.items():
         assert np.array_equal(getattr(some, name)[..., :6], values[..., order]), name
         assert np.array_equal(getattr(some, name)[..., 6:], values[..., 6:]), name
 
 
-def test_reordering_leaves_a_past_without_steps_or_turning_bodies():
-    """As it is with plain edges and single spheres."""
-    past = Past(np.empty((0, 3, 6)), np.empty((1, 4, 0)))
-    reorder(past, np.array([5, 3, 1, 0, 2, 4]))
-    assert past.position.shape == (0, 3, 6) and past.orientation.shape == (1, 4, 0)
+def test_spheres_follow_their_bodies():
+    first = np.array([0, 1, 3, 6])  # bodies of one, two and three spheres
+    assert order_of_spheres(first, np.array([2, 0, 1])).tolist() == [3, 4, 5, 0, 1, 2]
+    assert order_of_spheres(first, np.array([1, 2, 0])).tolist() == [1, 2, 3, 4, 5, 0]
 
 
 def test_small_systems_stay_on_one_thread():

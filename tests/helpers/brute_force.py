@@ -7,6 +7,7 @@ from scipy.spatial.transform import Rotation
 
 from minidem.engine.compile.kernels import kernel
 from minidem.engine.contact.loading import contact_law
+from minidem.engine.places import spheres_at
 from minidem.engine.rotation.loading import rotation
 from minidem.engine.search.lists import find_candidates, travelled
 from minidem.engine.state import BLOCK, Bodies, Walls, inertia_rows
@@ -135,7 +136,7 @@ def hertz_world(bodies, templates, walls, modulus, threads=1, skin=0.0):
 
 @kernel
 def made(world, skin):
-    return find_candidates(0, world, skin)
+    return find_candidates(0, world, spheres_at(0, world.spheres), skin, 0.0)
 
 
 @kernel
@@ -220,7 +221,7 @@ def assert_lists_are_those_of_all_spheres(world, skin):
     bodies, templates, walls = world.bodies, world.templates, world.walls
     centre, radius, owner, _ = all_spheres(bodies, templates)
     assert np.array_equal(world.spheres.owner, owner)
-    place = world.spheres.place.reshape(-1, 4)
+    place = world.spheres.place[0].reshape(-1, 4)
     np.testing.assert_allclose(
         place[:, :3], centre, rtol=0, atol=1e-14 * max(np.abs(centre).max(), bodies.bounding_radius.max())
     )

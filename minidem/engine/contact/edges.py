@@ -1,43 +1,45 @@
-"""The pass over the edges of contacts: an account of the energy error that they make and, if edges are corrected, the forces
-that take it out (kicks.py)."""
+"""The edges of contacts: which pairs began or ceased to touch, an account of the energy error that this makes and, if edges
+are corrected, the forces that take it out (kicks.py).
+
+Edges are noted in a batch (see Team) and settled together, in vector lanes. Those of corrected edges are settled in the same
+step. The account of plain edges does not act on the motion: it can wait until the batch is full.
+"""
 
 import math
 
 import numpy as np
 
 from ..compile.bits import leading_zeros
-from ..compile.fours import four_at, numbers_of
-from ..compile.kernels import inlined
-from ..geometry import FOUR, ONE, THREE, column, index, minus, sphere, square
-from ..past import past_overlap, slot_of
+from ..compile.fours import numbers_of
+from ..compile.kernels import inlined, rare
+from ..geometry import ONE, column, index, minus, sphere, square
+from ..places import overlap, row_of
 from ..quaternion import attitude, to_body
-from ..separation import from_sphere, from_wall
-from ..state import BLOCK, CHUNK, LANES, Edges
-from .finding import constant_of
+from ..separation import separation
+from ..state import BLOCK, CHUNK, CORRECTED_WINDOW, EDGES, LANES, Edges
+from .finding import constant_of, radii_of
 from .kicks import excess, kicks, speed_and_theta
 from .zeta import smooth_part
 
 HIGHEST = index(1 << 63)  # bit of a word
 
-# The pass takes PAIRS pairs at a time, which have up to EDGES edges in the last two steps. It uses the space of a batch of
-# contacts, which is free then, with rows of EDGES numbers. For each pair:
-PAIRS, EDGES = 32, 64
-FIRST, SECOND, ITS_BLOCK = index(0), index(EDGES), index(2 * EDGES)  # in `pair`: spheres (or wall) and block
-ONE_AGO, TWO_AGO = index(0), index(EDGES)  # overlaps in the steps before, m
-# For each edge, which is between the later and the earlier overlap (m):
-OF_PAIR = index(3 * EDGES)  # in `pair`
-LATER, EARLIER, BEFORE = index(3 * EDGES), index(4 * EDGES), index(5 * EDGES)
-REACH, RADII, CONSTANT = index(6 * EDGES), index(7 * EDGES), index(8 * EDGES)  # as in batch.py
-SHARE = index(9 * EDGES)  # of the account: half if another block has the other half, 0 for edges of the step before
-MOBILITY = index(10 * EDGES)  # dt^2 / m*, m/N
-NORMAL_X, NORMAL_Y, NORMAL_Z = index(11 * EDGES), index(12 * EDGES), index(13 * EDGES)  # unit, world
-ERROR, SCALE, KICK = index(14 * EDGES), index(15 * EDGES), index(16 * EDGES)  # J, J^2, N
+# In `pair`: the spheres (the second may be a wall), and the block that has noted the edge.
+FIRST, SECOND, ITS_BLOCK = index(0), index(EDGES), index(2 * EDGES)
+PAIR_ROWS = 3
+# In `batch`. The edge is between the later and the earlier overlap (m).
+LATER, EARLIER, BEFORE = index(0), index(EDGES), index(2 * EDGES)
+REACH, RADII, CONSTANT = index(3 * EDGES), index(4 * EDGES), index(5 * EDGES)  # as in batch.py
+SHARE = index(6 * EDGES)  # of the account: half if another block has the other half, 0 for edges of the step before
+MOBILITY = index(7 * EDGES)  # dt^2 / m*, m/N
+NORMAL_X, NORMAL_Y, NORMAL_Z = index(8 * EDGES), index(9 * EDGES), index(10 * EDGES)  # unit, world
+ERROR, SCALE, KICK = index(11 * EDGES), index(12 * EDGES), index(13 * EDGES)  # J, J^2, N
+ROWS = 14
 
 
 def edges_of(power, corrected, dt):
     """How edges are treated if the force begins with a power of the overlap; without one there is no account. `dt` is
     the time step (s)."""
-    return Edges() if power is None else Edges(7 if corrected else 3, float(power), dt)
+    return Edges() if power is None else Edges(CORRECTED_WINDOW if corrected else 3, float(power), dt)
 
 
 def series_of(power):
@@ -55,44 +57,7 @@ def mark_edges(touching, until, lists, doubt, window):
     touching, before = touching << none, lists.changed[word]
     changed = touching ^ lists.touched[word] | doubt << none
     lists.touched[word], lists.changed[word], lists.changed_before[word] = touching, changed, before
-    return changed | before if window == 7 else changed
-
-
-@inlined
-def inverse_mass(s, normal, bodies, spheres):
-    """1/m + (r x n) . I^-1 (r x n) of the body of sphere s (1/kg): its acceleration along the normal at the sphere per N."""
-    b = index(spheres.owner[s])
-    found = 1.0 / bodies.mass[b]
-    if bodies.arm[b] > 0.0:
-        x, y, z = minus(sphere(spheres.place, s), column(bodies.position, b))
-        nx, ny, nz = normal
-        u, v, w = to_body(attitude(bodies.orientation, b), (y * nz - z * ny, z * nx - x * nz, x * ny - y * nx))
-        found += u * u * bodies.inertia[3, b] + v * v * bodies.inertia[4, b] + w * w * bodies.inertia[5, b]
-    return found
-
-
-@inlined
-def push(s, force, bodies, spheres):
-    """Add a force (N, world) at the centre of sphere s to its body."""
-    b = index(spheres.owner[s])
-    fx, fy, fz = force
-    bodies.force[0, b] += fx
-    bodies.force[1, b] += fy
-    bodies.force[2, b] += fz
-    if bodies.arm[b] > 0.0:
-        x, y, z = minus(sphere(spheres.place, s), column(bodies.position, b))
-        u, v, w = to_body(attitude(bodies.orientation, b), (y * fz - z * fy, z * fx - x * fz, x * fy - y * fx))
-        bodies.torque[0, b] += u
-        bodies.torque[1, b] += v
-        bodies.torque[2, b] += w
-
-
-@inlined
-def edge_scene(world):
-    """What the pass over edges needs of a world."""
-    lists = world.close
-    pairs = lists.room, lists.wanted, lists.subject, lists.candidate, lists.changed, lists.changed_before
-    return world.bodies, world.past, world.templates, world.spheres, world.walls, world.constants, pairs, world.account
+    return changed | before if window == CORRECTED_WINDOW else changed
 
 
 @inlined
@@ -101,107 +66,153 @@ def is_edge(later, earlier):
     return (later > 0.0) != (earlier > 0.0) and earlier == earlier
 
 
-def over_edges(block, last_block, step, dt, scene, batch, pair):
-    """Keep account of the edges that blocks `block` to `last_block` - 1 have marked and, if CORRECTED, add the forces of the
-    correction to their bodies. `contact`, POWER and SERIES are those of the law; see pointers.edge_pointer.
+@inlined
+def note_edge(count, i, j, block, step, corrected, spheres, walls, constants, batch, pair, entered):
+    """Note the edges of a pair, one or two, in a batch that has `count`. Returns the new count."""
+    others, places = spheres.owner.size, spheres.place
+    place = places[row_of(step, places)]
+    dx, dy, dz, minus_reach = numbers_of(separation(place, i, j, walls, others))
+    distance = math.sqrt(max(dx * dx + dy * dy + dz * dz, 1e-300))
+    now, one_ago = -minus_reach - distance, overlap(places[row_of(step - 1, places)], i, j, walls, others)
+    two_ago = overlap(places[row_of(step - 2, places)], i, j, walls, others) if corrected else 0.0
+    first = count
+    if is_edge(now, one_ago):
+        elsewhere = j < others and spheres.owner[j] // BLOCK != block
+        entered[block] += now > 0.0 and (i < j or not elsewhere)
+        batch[LATER + count], batch[EARLIER + count], batch[BEFORE + count] = now, one_ago, two_ago
+        batch[SHARE + count] = 0.5 if elsewhere else 1.0
+        count += ONE
+    if corrected and is_edge(one_ago, two_ago):
+        three_ago = overlap(places[row_of(step - 3, places)], i, j, walls, others)
+        batch[LATER + count], batch[EARLIER + count], batch[BEFORE + count] = one_ago, two_ago, three_ago
+        batch[SHARE + count] = 0.0
+        count += ONE
+    per_distance = 1.0 / distance
+    for e in range(first, count):
+        pair[FIRST + e], pair[SECOND + e], pair[ITS_BLOCK + e] = i, j, block
+        batch[REACH + e], batch[RADII + e] = -minus_reach, radii_of(i, j, minus_reach, place, others)
+        batch[CONSTANT + e] = constant_of(i, j, spheres.material, walls, constants)
+        batch[NORMAL_X + e], batch[NORMAL_Y + e] = dx * per_distance, dy * per_distance
+        batch[NORMAL_Z + e] = dz * per_distance
+    return count
 
-    Several short loops: one pair need not wait for the memory of the one before.
-    """
-    bodies, past, templates, spheres, walls, constants, lists, account = scene
-    room, wanted, subject, candidate, changed, changed_before = lists
-    place, owner, others = spheres.place, spheres.owner, spheres.owner.size
+
+def over_edges(count, batch):
+    """Set errors and kicks of the first `count` edges of a batch. `contact`, POWER and SERIES are those of the law; see
+    pointers.edge_pointer."""
+    # Lanes that stay empty compute something, too; LLVM takes no lanes without this bound.
+    for e in range(min((index(count) + index(LANES - 1)) // index(LANES) * index(LANES), index(EDGES))):
+        later, earlier, reach = batch[LATER + e], batch[EARLIER + e], batch[REACH + e]
+        radii, constant = batch[RADII + e], batch[CONSTANT + e]
+        if CORRECTED:  # noqa: F821
+            mobility = batch[MOBILITY + e]
+            curvature = later - 2.0 * earlier + batch[BEFORE + e]  # of the overlap, by all other forces
+            own = (reach - earlier) * contact(reach - earlier, reach, radii, constant)[0]  # noqa: F821
+            curvature += mobility * own if later <= 0.0 else 0.0
+            curvature = curvature if curvature == curvature else 0.0  # the overlap before is not known
+            g, theta = speed_and_theta(later, earlier, curvature)
+            force = (reach - g) * contact(reach - g, reach, radii, constant)[0]  # noqa: F821
+            m0, kick, next_kick = kicks(later, theta, g, curvature, mobility, force, POWER, SERIES)  # noqa: F821
+            batch[KICK + e] = (kick if batch[SHARE + e] > 0.0 else next_kick) if g > 0.0 else 0.0
+        else:
+            g = abs(later - earlier)
+            force = (reach - g) * contact(reach - g, reach, radii, constant)[0]  # noqa: F821
+            m0 = excess(later, earlier, force, POWER, SERIES)  # noqa: F821
+        batch[ERROR + e] = m0 * (-g if later > 0.0 else g)
+        batch[SCALE + e] = square(force * g)
+
+
+@inlined
+def inverse_mass(s, normal, bodies, owner, place):
+    """1/m + (r x n) . I^-1 (r x n) of the body of sphere s (1/kg): its acceleration along the normal at the sphere per N."""
+    b = index(owner[s])
+    found = 1.0 / bodies.mass[b]
+    if bodies.arm[b] > 0.0:
+        x, y, z = minus(sphere(place, s), column(bodies.position, b))
+        nx, ny, nz = normal
+        u, v, w = to_body(attitude(bodies.orientation, b), (y * nz - z * ny, z * nx - x * nz, x * ny - y * nx))
+        found += u * u * bodies.inertia[3, b] + v * v * bodies.inertia[4, b] + w * w * bodies.inertia[5, b]
+    return found
+
+
+@inlined
+def push(s, force, bodies, owner, place):
+    """Add a force (N, world) at the centre of sphere s to its body."""
+    b = index(owner[s])
+    fx, fy, fz = force
+    bodies.force[0, b] += fx
+    bodies.force[1, b] += fy
+    bodies.force[2, b] += fz
+    if bodies.arm[b] > 0.0:
+        x, y, z = minus(sphere(place, s), column(bodies.position, b))
+        u, v, w = to_body(attitude(bodies.orientation, b), (y * fz - z * fy, z * fx - x * fz, x * fy - y * fx))
+        bodies.torque[0, b] += u
+        bodies.torque[1, b] += v
+        bodies.torque[2, b] += w
+
+
+@inlined
+def settle_edges(count, law, edges, bodies, owner, place, batch, pair, account):
+    """Keep account of `count` noted edges and, if they are corrected, add the kicks to the bodies of the blocks that noted
+    them. `law` is the function pointer of `over_edges`."""
+    corrected, others = edges.window == CORRECTED_WINDOW, owner.size
+    for e in range(count if corrected else index(0)):
+        i, j = pair[FIRST + e], pair[SECOND + e]
+        normal = batch[NORMAL_X + e], batch[NORMAL_Y + e], batch[NORMAL_Z + e]
+        mobility = inverse_mass(i, normal, bodies, owner, place)
+        if j < others:
+            mobility += inverse_mass(j, normal, bodies, owner, place)
+        batch[MOBILITY + e] = square(edges.dt) * mobility
+    law(np.int64(count), batch)
+    for e in range(count):
+        its_block, share = pair[ITS_BLOCK + e], batch[SHARE + e]
+        if share > 0.0:
+            account.edge_error[its_block] += share * batch[ERROR + e]
+            account.edge_scale[its_block] += share * batch[SCALE + e]
+        if corrected:
+            i, j, kick = pair[FIRST + e], pair[SECOND + e], batch[KICK + e]
+            x, y, z = kick * batch[NORMAL_X + e], kick * batch[NORMAL_Y + e], kick * batch[NORMAL_Z + e]
+            push(i, (x, y, z), bodies, owner, place)
+            if j < others and owner[j] // BLOCK == its_block:
+                push(j, (-x, -y, -z), bodies, owner, place)
+
+
+@inlined
+def edge_scene(world):
+    """What the pass over edges needs of a world: fewer arrays are passed faster."""
+    lists, team = world.close, world.team
+    marks = lists.room, lists.wanted, lists.subject, lists.candidate, lists.changed, lists.changed_before
+    noted = team.edge_batch, team.edge_pair, team.edge_count
+    return world.edges, world.bodies, world.spheres, world.walls, world.constants, world.account, marks, noted
+
+
+@rare
+def pass_over_edges(block, last_block, step, now, law, scene, me):
+    """Note the edges that blocks `block` to `last_block` - 1 have marked. Settle them when the batch is full, and at the end
+    if edges are corrected or if `now` is true."""
+    edges, bodies, spheres, walls, constants, account, marks, noted = scene
+    batch, pair, place = noted[0][me], noted[1][me], spheres.place[row_of(step, spheres.place)]
+    room, wanted, subject, candidate, changed, changed_before = marks
+    corrected, count = edges.window == CORRECTED_WINDOW, index(noted[2][me, 0])
     word, bits = index(room[block]) // index(CHUNK), index(0)
-    while block < last_block:
-        # The next marked pairs.
-        pairs = index(0)
-        while block < last_block and pairs < index(PAIRS):
+    done = False
+    while not done:
+        while block < last_block and count + ONE < index(EDGES):  # a pair may have two
             if bits != index(0):
                 bit = leading_zeros(bits)
                 bits ^= HIGHEST >> bit
                 p = (word - ONE) * index(CHUNK) + bit
-                pair[FIRST + pairs], pair[SECOND + pairs], pair[ITS_BLOCK + pairs] = subject[p], candidate[p], block
-                pairs += ONE
+                i, j = subject[p], candidate[p]
+                entered = account.entered
+                count = note_edge(count, i, j, block, step, corrected, spheres, walls, constants, batch, pair, entered)
             elif word * index(CHUNK) < index(room[block] + wanted[block]):
-                bits = changed[word] | changed_before[word] if CORRECTED else changed[word]  # noqa: F821
+                bits = changed[word] | changed_before[word] if corrected else changed[word]
                 word += ONE
             else:
                 block += 1
                 word = index(room[block]) // index(CHUNK)
-
-        # Their overlaps in the steps before.
-        for back in range(2 if CORRECTED else 1):  # noqa: F821
-            slot = slot_of(step - 1 - back, past)
-            for c in range(pairs):
-                overlap = past_overlap(pair[FIRST + c], pair[SECOND + c], slot, dt, bodies, past, templates, spheres, walls)
-                batch[ONE_AGO + index(EDGES * back) + c] = overlap
-
-        # Their edges.
-        count = index(0)
-        for c in range(pairs):
-            i, j, its_block = pair[FIRST + c], pair[SECOND + c], pair[ITS_BLOCK + c]
-            if j < others:
-                apart = from_sphere(four_at(place, FOUR * index(i)), four_at(place, FOUR * index(j)))
-                radii = place[FOUR * index(i) + THREE] * place[FOUR * index(j) + THREE]
-            else:
-                apart = from_wall(walls, index(j - others), sphere(place, i))
-                radii = place[FOUR * index(i) + THREE] * -numbers_of(apart)[3]  # R* = R at a wall
-            dx, dy, dz, minus_reach = numbers_of(apart)
-            distance = math.sqrt(max(dx * dx + dy * dy + dz * dz, 1e-300))
-            now, one_ago, two_ago = -minus_reach - distance, batch[ONE_AGO + c], batch[TWO_AGO + c]
-            first = count
-            if is_edge(now, one_ago):
-                elsewhere = j < others and owner[j] // BLOCK != its_block
-                account.entered[its_block] += now > 0.0 and (i < j or not elsewhere)
-                batch[LATER + count], batch[EARLIER + count], batch[BEFORE + count] = now, one_ago, two_ago
-                batch[SHARE + count] = 0.5 if elsewhere else 1.0
-                count += ONE
-            if CORRECTED and is_edge(one_ago, two_ago):  # noqa: F821
-                three_ago = past_overlap(i, j, slot_of(step - 3, past), dt, bodies, past, templates, spheres, walls)
-                batch[LATER + count], batch[EARLIER + count], batch[BEFORE + count] = one_ago, two_ago, three_ago
-                batch[SHARE + count] = 0.0
-                count += ONE
-            for e in range(first, count):
-                pair[OF_PAIR + e], batch[REACH + e], batch[RADII + e] = c, -minus_reach, radii
-                batch[CONSTANT + e] = constant_of(i, j, spheres, walls, constants)
-                if CORRECTED:  # noqa: F821
-                    per_distance = 1.0 / distance
-                    normal = dx * per_distance, dy * per_distance, dz * per_distance
-                    mobility = inverse_mass(i, normal, bodies, spheres)
-                    if j < others:
-                        mobility += inverse_mass(j, normal, bodies, spheres)
-                    batch[NORMAL_X + e], batch[NORMAL_Y + e], batch[NORMAL_Z + e] = normal
-                    batch[MOBILITY + e] = dt * dt * mobility
-
-        # Their errors and kicks. Lanes that stay empty compute something, too; LLVM takes no lanes without this bound.
-        for e in range(min((count + index(LANES - 1)) // index(LANES) * index(LANES), index(EDGES))):
-            later, earlier, reach = batch[LATER + e], batch[EARLIER + e], batch[REACH + e]
-            radii, constant = batch[RADII + e], batch[CONSTANT + e]
-            if CORRECTED:  # noqa: F821
-                mobility = batch[MOBILITY + e]
-                curvature = later - 2.0 * earlier + batch[BEFORE + e]  # of the overlap, by all other forces
-                own = (reach - earlier) * contact(reach - earlier, reach, radii, constant)[0]  # noqa: F821
-                curvature += mobility * own if later <= 0.0 else 0.0
-                curvature = curvature if curvature == curvature else 0.0  # the overlap before is not known
-                g, theta = speed_and_theta(later, earlier, curvature)
-                force = (reach - g) * contact(reach - g, reach, radii, constant)[0]  # noqa: F821
-                m0, kick, next_kick = kicks(later, theta, g, curvature, mobility, force, POWER, SERIES)  # noqa: F821
-                batch[KICK + e] = (kick if batch[SHARE + e] > 0.0 else next_kick) if g > 0.0 else 0.0
-            else:
-                g = abs(later - earlier)
-                force = (reach - g) * contact(reach - g, reach, radii, constant)[0]  # noqa: F821
-                m0 = excess(later, earlier, force, POWER, SERIES)  # noqa: F821
-            batch[ERROR + e] = m0 * (-g if later > 0.0 else g)
-            batch[SCALE + e] = square(force * g)
-
-        for e in range(count):
-            c, share = index(pair[OF_PAIR + e]), batch[SHARE + e]
-            its_block = pair[ITS_BLOCK + c]
-            if share > 0.0:
-                account.edge_error[its_block] += share * batch[ERROR + e]
-                account.edge_scale[its_block] += share * batch[SCALE + e]
-            if CORRECTED:  # noqa: F821
-                i, j, kick = pair[FIRST + c], pair[SECOND + c], batch[KICK + e]
-                x, y, z = kick * batch[NORMAL_X + e], kick * batch[NORMAL_Y + e], kick * batch[NORMAL_Z + e]
-                push(i, (x, y, z), bodies, spheres)
-                if j < others and owner[j] // BLOCK == its_block:
-                    push(j, (-x, -y, -z), bodies, spheres)
+        done = block == last_block
+        if count > index(0) and (corrected or now or not done):
+            settle_edges(count, law, edges, bodies, spheres.owner, place, batch, pair, account)
+            count = index(0)
+    noted[2][me, 0] = count

@@ -1,9 +1,9 @@
 """Which listed pairs touch."""
 
-from ..compile.fours import four_at, put_four
+from ..compile.fours import put_four
 from ..compile.kernels import inlined
-from ..geometry import FOUR, ONE, THREE, index, sphere
-from ..separation import from_sphere, from_wall, squared_distance_and_reach
+from ..geometry import FOUR, ONE, THREE, index
+from ..separation import separation, squared_distance_and_reach
 from .batch import CONSTANT, FIRST, RADII, SECOND
 
 
@@ -16,10 +16,7 @@ def find_touching(begin, end, count, walls, spheres, lists, pair, batch):
     touching = index(0)
     for p in range(begin, end):
         i, j = subject[p], candidate[p]
-        if j < spheres_in_all:
-            apart = from_sphere(four_at(place, FOUR * index(i)), four_at(place, FOUR * index(j)))
-        else:
-            apart = from_wall(walls, index(j - spheres_in_all), sphere(place, i))
+        apart = separation(place, i, j, walls, spheres_in_all)
         squared, reach = squared_distance_and_reach(apart)
         # No unpredictable branch: each pair is written, then kept or overwritten.
         put_four(batch, FOUR * count, apart)
@@ -31,9 +28,16 @@ def find_touching(begin, end, count, walls, spheres, lists, pair, batch):
 
 
 @inlined
-def constant_of(i, j, spheres, walls, constants):
+def radii_of(i, j, minus_reach, place, spheres_in_all):
+    """R* times reach (m^2) of sphere i and sphere or wall j: R1 R2 for two spheres, and R* = R at a wall."""
+    radius = place[FOUR * index(i) + THREE]
+    return radius * (place[FOUR * index(j) + THREE] if j < spheres_in_all else -minus_reach)
+
+
+@inlined
+def constant_of(i, j, material, walls, constants):
     """The law's constant for sphere i and sphere or wall j."""
-    material, spheres_in_all = spheres.material, spheres.owner.size
+    spheres_in_all = material.size
     other = index(material[j]) if j < spheres_in_all else index(walls.material[index(j - spheres_in_all)])
     return constants[index(material[i]), other]
 
@@ -41,12 +45,7 @@ def constant_of(i, j, spheres, walls, constants):
 @inlined
 def find_constants(count, walls, constants, spheres, pair, batch):
     """Set the radii and the law's constant of the first `count` contacts of a batch."""
-    place, spheres_in_all = spheres.place, spheres.owner.size
     for c in range(count):
         i, j = pair[FIRST + c], pair[SECOND + c]
-        radius = place[FOUR * index(i) + THREE]
-        if j < spheres_in_all:
-            batch[RADII + c] = radius * place[FOUR * index(j) + THREE]
-        else:
-            batch[RADII + c] = radius * -batch[FOUR * c + THREE]  # R* = R at a wall
-        batch[CONSTANT + c] = constant_of(i, j, spheres, walls, constants)
+        batch[RADII + c] = radii_of(i, j, batch[FOUR * c + THREE], spheres.place, spheres.owner.size)
+        batch[CONSTANT + c] = constant_of(i, j, spheres.material, walls, constants)

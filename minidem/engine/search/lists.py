@@ -4,21 +4,23 @@ import math
 
 from ..compile.kernels import inlined, internal, rare
 from ..geometry import ONE, column, index, minus, set_centre, sphere, square, squared_distance, squared_distance_from_box
-from ..past import farthest_moved
+from ..places import forget_unlisted
 from ..quaternion import attitude, carried, matrix, squared_difference, turned_back
 from ..state import BLOCK
 from ..surfaces.plane import box_gap, gap
 from ..threads import any_says, barrier, bodies_of, share
 from .grid import fill_grid, near_bodies
-from .touching import UNKNOWN, hold_touching, is_held, mark_touching
+from .touching import hold_touching, mark_touching
 
 # Lists should last about this many steps: with a wider skin each step has more candidates, with a narrower one lists are
 # made more often.
 STEPS_PER_LIST = 100
 STEPS_PER_CLOSE_LIST = 15
 SMALLEST_SKIN, LARGEST_SKIN = 0.02, 0.5  # in mean bounding radii; for close lists in half skins of the others
-ROUND_OFF = 1.01  # by which the bound of what bodies have moved is enlarged
-LARGEST_FOR_EDGES = 1.0  # what pairs that have just parted may add to the skin, in mean bounding radii
+# With the account of edges, pairs are listed this many steps before they can touch, one for each step whose overlap an edge
+# needs besides the last two. Bodies may become half as fast again meanwhile.
+FASTER = 1.5
+LARGEST_FORESIGHT = 1.0  # what that may add to the skin, in mean bounding radii
 LARGEST_OF_MANY = 0.35  # the largest skin of several blocks, which have no close lists: each step looks at every candidate
 
 
@@ -61,14 +63,14 @@ def place_listed(block, bodies, templates, spheres, lists):
 
 
 @rare
-def list_block(block, me, world, skin):
-    """List the candidates of the spheres of one block. Returns whether there is room for them; if not, they are only
-    counted."""
+def list_block(block, me, world, place, skin):
+    """List the candidates of the spheres of one block, from a row of places. Returns whether there is room for them; if not,
+    they are only counted."""
     bodies, templates, walls = world.bodies, world.templates, world.walls
     lists, grid, team = world.lists, world.grid, world.team
     position, orientation = bodies.position, bodies.orientation
     bounding, species = bodies.bounding_radius, bodies.species
-    first, place, spheres_in_all = world.spheres.first, world.spheres.place, world.spheres.owner.size
+    first, spheres_in_all = world.spheres.first, world.spheres.owner.size
     listed, subject, candidate = lists.listed, lists.subject, lists.candidate
     near, facing = team.near[me], team.facing[me]
     facing_first, used = team.facing_first[me], team.used[me]
@@ -158,50 +160,49 @@ def list_block(block, me, world, skin):
 
 
 @internal
-def find_candidates(me, world, skin):
-    """Make the lists of the blocks of thread `me`. Returns whether all blocks have room for theirs."""
+def find_candidates(me, world, spheres, skin, foresight):
+    """Make the lists of the blocks of thread `me`: pairs closer than skin and foresight (m). Returns whether all blocks have
+    room for theirs."""
     bodies, lists, team = world.bodies, world.lists, world.team
     first, last = share(me, team, lists.wanted.size)
     begin, end = bodies_of(first, last, bodies.species.size)
-    place_all(begin, end, bodies, world.templates, world.spheres)
+    place_all(begin, end, bodies, world.templates, spheres)
     if me == 0:
-        fill_grid(bodies.position, skin, world.grid)
+        fill_grid(bodies.position, skin + foresight, world.grid)
         lists.skin[0], lists.age[0] = skin, 0
     barrier(team)
     full = False
     for block in range(first, last):
-        full |= not list_block(block, me, world, skin)
+        full |= not list_block(block, me, world, spheres.place, skin + foresight)
     remember(begin, end, bodies, lists)
     return not any_says(team, me, full)
 
 
 @internal
-def narrow(world, skin):
-    """Make the close lists of a single block: the candidates that are closer than a smaller skin.
+def narrow(world, spheres, skin, foresight):
+    """Make the close lists of a single block: the candidates that are closer than a smaller skin, and foresight (m).
 
     In a dilute system most candidates are far from touching. Close lists have few and are cheap to make, so they are made
     often.
     """
     bodies, templates, walls = world.bodies, world.templates, world.walls
     lists, close, used = world.lists, world.close, world.team.used[0]
-    place, spheres_in_all = world.spheres.place, world.spheres.owner.size
+    place, spheres_in_all = spheres.place, spheres.owner.size
     begin, end = bodies_of(0, 1, bodies.species.size)
     block = lists.wanted.size - 1  # 0; a literal would be of another type, and compiled again
-    place_listed(block, bodies, templates, world.spheres, lists)
+    place_listed(block, bodies, templates, spheres, lists)
     for s in range(spheres_in_all):
         used[s] = False
     count, listed_count = 0, 0
-    unknown, k, last_held = close.held_count[0] == UNKNOWN, index(0), index(max(close.held_count[0], 0))
     for p in range(lists.wanted[0]):
         i, j = lists.subject[p], lists.candidate[p]
         this = sphere(place, i)
-        k, held = is_held(index(p), k, last_held, world.spheres.first[0], lists, close.held)  # it may have moved away since
         if j < spheres_in_all:
             other = sphere(place, j)
-            near = squared_distance(this, other) < square(this[3] + other[3] + skin)
+            near = squared_distance(this, other) < square(this[3] + other[3] + (skin + foresight))
         else:
-            near = gap(walls, index(j - spheres_in_all), (this[0], this[1], this[2]))[0] < this[3] + skin
-        if near or held or unknown:
+            near = gap(walls, index(j - spheres_in_all), (this[0], this[1], this[2]))[0] < this[3] + (skin + foresight)
+        if near:
             if j < spheres_in_all:
                 used[j] = True
             used[i] = True
@@ -217,20 +218,23 @@ def narrow(world, skin):
 
 
 @internal
-def renew_lists(me, world):
-    """Make lists for the present positions. Returns whether there is room for them; if not, make room and call again."""
+def renew_lists(me, world, spheres, step):
+    """Make lists for the present positions, of `spheres` with their places at this step. Returns whether there is room for
+    them; if not, make room and call again."""
     bodies, lists, close = world.bodies, world.lists, world.close
-    single = lists.wanted.size == 1
+    single, with_account = lists.wanted.size == 1, world.edges.window > 1
     first, last = share(me, world.team, lists.wanted.size)
-    for block in range(first, last if world.edges.window > 1 else first):
-        hold_touching(block, world.spheres.first, close)
+    for block in range(first, last if with_account else first):
+        hold_touching(block, spheres.first, close)
+    foresight = foresight_of(bodies, close, world.edges)
     outdated = True
     close_skin = 0.0
     if single:
         close_skin = next_skin(close.skin[0], close.age[0], STEPS_PER_CLOSE_LIST, 0.5 * lists.skin[0])
         lists.age[0] += close.age[0]
         close.age[0] = 0
-        still = 0.5 * (lists.skin[0] - close_skin)  # the wide lists must last as long as the close ones
+        foresight = min(foresight, 0.5 * lists.skin[0])
+        still = 0.5 * (lists.skin[0] - close_skin - foresight)  # the wide lists must last as long as the close ones
         begin, end = bodies_of(0, 1, bodies.species.size)
         outdated = travelled(begin, end, bodies, lists.old_position, lists.old_orientation, still)
     if outdated:
@@ -240,17 +244,29 @@ def renew_lists(me, world):
         skin = next_skin(lists.skin[0], lists.age[0], STEPS_PER_LIST, mean_bounding)
         if not single:
             skin = min(skin, LARGEST_OF_MANY * mean_bounding)
-        if world.edges.window > 1:  # pairs that touched in the steps of the past are still listed, whatever the skin
-            moved = ROUND_OFF * farthest_moved(bodies, world.past, world.edges.dt)
-            skin = max(skin, min(2.0 * moved, LARGEST_FOR_EDGES * mean_bounding))
+            foresight = min(foresight, LARGEST_FORESIGHT * mean_bounding)
         barrier(world.team)  # all threads have read the old skin and age
-        if not find_candidates(me, world, skin):
+        if not find_candidates(me, world, spheres, skin, 0.0 if single else foresight):
             return False
     if single:
-        narrow(world, min(close_skin, 0.5 * LARGEST_SKIN * lists.skin[0]))
-    for block in range(first, last if world.edges.window > 1 else first):
-        mark_touching(block, world.spheres.first, close)
+        widest = 0.5 * lists.skin[0]
+        narrow(world, spheres, min(close_skin, LARGEST_SKIN * widest), min(foresight, widest))
+    for block in range(first, last if with_account else first):
+        mark_touching(block, spheres.first, close)
+        forget_unlisted(block, step, world.spheres, close)
+    barrier(world.team)  # what other threads have forgotten may be needed at once
     return True
+
+
+@inlined
+def foresight_of(bodies, lists, edges):
+    """By how much two spheres may approach each other (m) in the steps for which pairs must have been listed when they begin
+    to touch. The old lists are outdated because the fastest sphere has moved by half their skin."""
+    steps = 0.0 if edges.window == 1 else 1.0 if edges.window == 3 else 2.0
+    fastest = 0.0
+    for b in range(bodies.mass.size):
+        fastest = max(fastest, squared_distance(column(bodies.velocity, b), (0.0, 0.0, 0.0)))
+    return FASTER * steps * max(lists.skin[0] / max(lists.age[0], 1), 2.0 * edges.dt * math.sqrt(fastest))
 
 
 @inlined

@@ -3,7 +3,7 @@ pairs reach from one block of bodies into another."""
 
 import numpy as np
 
-from ..state import Bodies, Past, fields_of
+from ..state import Bodies, fields_of
 
 _CELLS = 2**16  # along each axis
 
@@ -27,11 +27,17 @@ def _spread(bits):
     return (bits | bits << np.uint64(2)) & np.uint64(0x1249249249249249)
 
 
-def reorder(arrays: Bodies | Past, order: np.ndarray) -> None:
+def reorder(bodies: Bodies, order: np.ndarray) -> None:
     """Put the bodies in another order, in place: column k becomes what column order[k] was."""
     n = order.size
-    for name, field in fields_of(type(arrays)).items():
-        values = getattr(arrays, name)
-        if field.shape[-1] in ("n", "m", "t") and values.size:
+    for name, field in fields_of(Bodies).items():
+        values = getattr(bodies, name)
+        if field.shape[-1] in ("n", "m"):
             for row in values.reshape(-1, values.shape[-1]):
                 row[:n] = row[order]
+
+
+def order_of_spheres(first: np.ndarray, order: np.ndarray) -> np.ndarray:
+    """Indices (s,) that put spheres in the order of their bodies; those of body b are first[b] to first[b+1]."""
+    counts = np.diff(first)[order]
+    return np.repeat(first[order] - (np.cumsum(counts) - counts), counts) + np.arange(first[-1])

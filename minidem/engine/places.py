@@ -1,0 +1,82 @@
+"""Where the spheres are, and where they were in the steps before: their overlaps then tell when a contact began or ended.
+
+`Spheres.place` has a row for each of these steps, used in turns, so nothing is copied. Only listed spheres are placed. Lists
+look ahead (search/lists.py): two spheres that begin to touch have been listed for as many steps as the edge needs. Where
+bodies speed up so suddenly that this fails, the place before is NaN, and the edge is neither corrected nor accounted for.
+"""
+
+import math
+
+import numpy as np
+
+from .compile.kernels import inlined, internal
+from .geometry import FOUR, index
+from .search.ordering import order_of_spheres
+from .separation import separation, squared_distance_and_reach
+from .state import BLOCK, Spheres
+
+ONE = np.uint32(1)
+
+
+@inlined
+def row_of(step, place):
+    """The row of a step in `place`; the number of rows is a power of two."""
+    return index(step) & index(place.shape[0] - 1)
+
+
+@inlined
+def spheres_at(step, spheres):
+    """The spheres with their places at one step."""
+    return Spheres(spheres.first, spheres.owner, spheres.material, spheres.place[row_of(step, spheres.place)])
+
+
+@inlined
+def overlap(place, i, j, walls, spheres_in_all):
+    """Overlap (m) of sphere i and sphere or wall j in a row of places; negative if apart, NaN if not known."""
+    squared, minus_reach = squared_distance_and_reach(separation(place, i, j, walls, spheres_in_all))
+    return -minus_reach - math.sqrt(squared)
+
+
+@internal
+def forget_unlisted(block, step, spheres, lists):
+    """The places before of the spheres of a block that its old lists did not have are not known: set them to NaN."""
+    lists.made[block] += ONE
+    first, made, before = index(spheres.first[block * BLOCK]), lists.made[block], lists.made[block] - ONE
+    now, rows = row_of(step, spheres.place), index(spheres.place.shape[0])
+    for k in range(first, first + index(lists.listed_count[block])):
+        s = index(lists.listed[k])
+        if lists.listed_in[s] != before:
+            for row in range(rows):
+                if row != now:
+                    spheres.place[row, FOUR * s] = np.nan
+        lists.listed_in[s] = made
+
+
+def forget_all(world):
+    """Set the places of all spheres to NaN, of this step and of those before. They are placed again with new lists."""
+    world.spheres.place[:, 0::4] = np.nan
+
+
+def known_places(world, step):
+    """The listed spheres (l,), and where they are and were (h, l, 3), m, the last step first; NaN if that is not known."""
+    lists, spheres = world.close, world.spheres
+    listed = np.flatnonzero(lists.listed_in == lists.made[spheres.owner // BLOCK])
+    return listed, np.array([centres[listed] for centres in _centres(spheres, step)])
+
+
+def reordered_places(world, step, order):
+    """`known_places` if body order[k] becomes body k."""
+    listed, places = known_places(world, step)
+    return np.argsort(order_of_spheres(world.spheres.first, order))[listed], places
+
+
+def restore_places(world, step, spheres, places):
+    """Set where these spheres were to what `known_places` returned."""
+    for centres, place in zip(_centres(world.spheres, step), places, strict=True):
+        centres[spheres] = place
+
+
+def _centres(spheres, step):
+    """Views (s, 3) of the centres at this step, and at the steps before."""
+    rows = len(spheres.place)
+    return [spheres.place[(step - back) % rows].reshape(-1, 4)[:, :3] for back in range(rows)]
