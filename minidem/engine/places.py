@@ -3,16 +3,20 @@
 `Spheres.place` has a row for each of these steps, used in turns, so nothing is copied. Only listed spheres are placed. Lists
 look ahead (search/lists.py): two spheres that begin to touch have been listed for as many steps as the edge needs. Where
 bodies speed up so suddenly that this fails, the place before is NaN, and the edge is neither corrected nor accounted for.
+
+With plain edges, if all spheres are at the centres of mass of their bodies, one row is enough: their velocities give the
+places of the step before.
 """
 
 import math
 
 import numpy as np
 
+from .compile.fours import four_of, numbers_of
 from .compile.kernels import inlined, internal
-from .geometry import FOUR, index
+from .geometry import FOUR, column, index, sphere
 from .search.ordering import order_of_spheres
-from .separation import separation, squared_distance_and_reach
+from .separation import from_sphere, from_wall, separation, squared_distance_and_reach
 from .state import BLOCK, Spheres
 
 ONE = np.uint32(1)
@@ -35,6 +39,29 @@ def overlap(place, i, j, walls, spheres_in_all):
     """Overlap (m) of sphere i and sphere or wall j in a row of places; negative if apart, NaN if not known."""
     squared, minus_reach = squared_distance_and_reach(separation(place, i, j, walls, spheres_in_all))
     return -minus_reach - math.sqrt(squared)
+
+
+@inlined
+def overlap_before(step, i, j, dt, bodies, spheres, walls):
+    """Overlap (m) of sphere i and sphere or wall j in the step before; NaN if not known."""
+    places, owner = spheres.place, spheres.owner
+    if places.shape[0] > 1:
+        return overlap(places[row_of(step - 1, places)], i, j, walls, owner.size)
+    this = before(places[0], i, owner[i], bodies, dt)
+    if j < owner.size:
+        apart = from_sphere(this, before(places[0], j, owner[j], bodies, dt))
+    else:
+        apart = from_wall(walls, index(j - owner.size), numbers_of(this))
+    squared, minus_reach = squared_distance_and_reach(apart)
+    return -minus_reach - math.sqrt(squared)
+
+
+@inlined
+def before(place, s, b, bodies, dt):
+    """Four of a sphere in the step before, at the centre of mass of body b. Velocities are half a step back."""
+    x, y, z, radius = sphere(place, s)
+    u, v, w = column(bodies.velocity, index(b))
+    return four_of(x - dt * u, y - dt * v, z - dt * w, radius)
 
 
 @internal

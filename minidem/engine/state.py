@@ -149,12 +149,15 @@ class Lists(NamedTuple):
     wanted: np.ndarray  # (k,) int64, number of candidates of each block
     subject: np.ndarray  # (c,) uint32, the sphere that has the candidate
     candidate: np.ndarray  # (c,) uint32, sphere; s + w for wall w
-    # Which pairs touched when forces were last found, which had begun or ceased to touch in that step, and which in the step
-    # before: (c / CHUNK,) uint64, a bit for each pair. The highest bit is that of the first pair of its chunk.
+    # Which pairs touched when forces were last found, and which had begun or ceased to touch in that step: (c / CHUNK,)
+    # uint64, a bit for each pair. The highest bit is that of the first pair of its chunk.
     touched: np.ndarray
     changed: np.ndarray
-    changed_before: np.ndarray
-    held: np.ndarray  # (c+1,) uint64, pairs of the old lists while new ones are made; see search/touching.py
+    # Chunks with pairs at edges, see contact/edges.mark_edges. Those of a block start at room / CHUNK
+    marked_word: np.ndarray  # (c / CHUNK,) uint32, number of the chunk
+    marks: np.ndarray  # (c / CHUNK,) uint64, bits of its pairs
+    marked_count: np.ndarray  # (k,) int64, number of these chunks
+    held: np.ndarray  # (c,) uint64, pairs of the old lists while new ones are made; see search/touching.py
     held_count: np.ndarray  # (k,) int64, their number, or UNKNOWN
     made: np.ndarray  # (k,) uint32, how often the lists of each block were made
     listed_in: np.ndarray  # (s,) uint32, the last of these lists that listed the sphere
@@ -181,10 +184,10 @@ class Edges(NamedTuple):
         """Whether edges are corrected."""
         return self.window == CORRECTED_WINDOW
 
-    @property
-    def rows(self) -> int:
-        """Rows of Spheres.place: 1, 2 or 4, for this step and the none, one or three before."""
-        return (self.window + 1) // 2
+    def rows(self, turning: bool) -> int:
+        """Rows of Spheres.place: 1, 2 or 4, for this step and the none, one or three before. `turning`: a sphere is off the
+        centre of mass of its body."""
+        return (self.window + 1) // 2 if turning or self.corrected else 1
 
 
 class Account(NamedTuple):

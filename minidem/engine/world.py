@@ -53,7 +53,8 @@ def make_world(bodies, templates, walls, constants, threads=1, skin=0.0, limits=
     n, m = bodies.species.size, bodies.orientation.shape[1]
     first = np.concatenate([[0], np.cumsum(np.diff(templates.first)[bodies.species])])
     owner = np.repeat(np.arange(n, dtype=np.uint32), np.diff(first))
-    place = aligned(1, edges.rows * 4 * owner.size)[0, : edges.rows * 4 * owner.size].reshape(edges.rows, -1)
+    rows = edges.rows(bool(bodies.arm.any()))
+    place = aligned(1, rows * 4 * owner.size)[0, : rows * 4 * owner.size].reshape(rows, -1)
     place[...] = np.nan
     template = np.arange(owner.size) + (templates.first[bodies.species] - first[:-1])[owner]
     place[:, 3::4] = templates.radius[template]
@@ -72,7 +73,9 @@ def make_world(bodies, templates, walls, constants, threads=1, skin=0.0, limits=
         candidate=np.empty(0, np.uint32),
         touched=np.empty(0, np.uint64),
         changed=np.empty(0, np.uint64),
-        changed_before=np.empty(0, np.uint64),
+        marked_word=np.empty(0, np.uint32),
+        marks=np.empty(0, np.uint64),
+        marked_count=np.zeros(blocks, np.int64),
         held=np.empty(0, np.uint64),
         held_count=np.zeros(blocks, np.int64),
         made=np.zeros(blocks, np.uint32),
@@ -120,13 +123,13 @@ def make_world(bodies, templates, walls, constants, threads=1, skin=0.0, limits=
 def make_room(world):
     """Make room for the wanted number of candidates and some more. The lists are empty and outdated afterwards."""
     capacity = (SPARE * world.lists.wanted).astype(np.int64) + 16
-    room = np.cumsum(-(-capacity // CHUNK) * CHUNK)  # blocks begin with a chunk of their own
+    room = np.cumsum((capacity // CHUNK + 1) * CHUNK)  # blocks begin with a chunk of their own, and have a pair to spare
     for lists in (world.lists, world.close):
         lists.room[1:], lists.capacity[:] = room, capacity
         for values in (lists.subject, lists.candidate):  # in place: memory for two sets of lists is not needed
             values.resize(room[-1], refcheck=False)
-        lists.held.resize(room[-1] + 1, refcheck=False)
-        for words in (lists.touched, lists.changed, lists.changed_before):
+        lists.held.resize(room[-1], refcheck=False)
+        for words in (lists.touched, lists.changed, lists.marked_word, lists.marks):
             words.resize(room[-1] // CHUNK, refcheck=False)
             words[:] = 0
         lists.held_count[:], lists.old_position[:] = UNKNOWN, np.nan

@@ -57,7 +57,13 @@ def check_checkpoint(last: Checkpoint, scenario: Scenario, model: Model, values:
     rotational integrator keeps."""
     state, n = last.state, len(model.species)
     padded = n + -n % LANES
-    sizes = {"n": n, "m": padded, "v": values, "h": model.edges.rows, "k": -(-n // BLOCK)}
+    sizes = {
+        "n": n,
+        "m": padded,
+        "v": values,
+        "h": model.edges.rows(any(clump.arm > 0.0 for clump in model.clumps)),
+        "k": -(-n // BLOCK),
+    }
     sizes["l"] = state["places/sphere"].size if "places/sphere" in state else 0
     shapes = {name: tuple(sizes.get(str(size), size) for size in field.shape) for name, field in FIELDS.items()}
     fits = state.keys() == FIELDS.keys()

@@ -13,7 +13,7 @@ from ..compile.bits import leading_zeros
 from ..compile.fours import numbers_of
 from ..compile.kernels import inlined, rare
 from ..geometry import ONE, column, index, minus, sphere, square
-from ..places import overlap, row_of
+from ..places import overlap, overlap_before, row_of
 from ..quaternion import attitude, to_body
 from ..separation import separation
 from ..state import BLOCK, CHUNK, CORRECTED_WINDOW, EDGES, LANES, Edges
@@ -48,16 +48,19 @@ def series_of(power):
 
 
 @inlined
-def mark_edges(touching, until, lists, doubt, window):
-    """Mark the pairs of a chunk that began or ceased to touch. `touching` has the bits of the chunk that ends at pair
-    `until`, `doubt` those that may have changed. Returns the bits of pairs at an edge in this step and, if edges are
-    corrected, in the one before."""
+def mark_edges(touching, until, marked, lists, doubt, corrected):
+    """Mark the pairs of a chunk that began or ceased to touch in this step or, if edges are corrected, in the one before.
+    `touching` has the bits of the chunk that ends at pair `until`, `doubt` those that may have changed. Returns where the
+    marks of the next such chunk go; those of this one go to `marked`."""
     word = (until - ONE) // index(CHUNK)
     none = (word + ONE) * index(CHUNK) - until  # bits without a pair
     touching, before = touching << none, lists.changed[word]
     changed = touching ^ lists.touched[word] | doubt << none
-    lists.touched[word], lists.changed[word], lists.changed_before[word] = touching, changed, before
-    return changed | before if window == CORRECTED_WINDOW else changed
+    lists.touched[word], lists.changed[word] = touching, changed
+    marks = changed | before if corrected else changed
+    # No unpredictable branch: marks are always written, then kept or overwritten.
+    lists.marked_word[marked], lists.marks[marked] = word, marks
+    return marked + index(marks != index(0))
 
 
 @inlined
@@ -67,13 +70,13 @@ def is_edge(later, earlier):
 
 
 @inlined
-def note_edge(count, i, j, block, step, corrected, spheres, walls, constants, batch, pair, entered):
+def note_edge(count, i, j, block, step, edges, bodies, spheres, walls, constants, batch, pair, entered):
     """Note the edges of a pair, one or two, in a batch that has `count`. Returns the new count."""
-    others, places = spheres.owner.size, spheres.place
+    others, places, corrected = spheres.owner.size, spheres.place, edges.window == CORRECTED_WINDOW
     place = places[row_of(step, places)]
     dx, dy, dz, minus_reach = numbers_of(separation(place, i, j, walls, others))
     distance = math.sqrt(max(dx * dx + dy * dy + dz * dz, 1e-300))
-    now, one_ago = -minus_reach - distance, overlap(places[row_of(step - 1, places)], i, j, walls, others)
+    now, one_ago = -minus_reach - distance, overlap_before(step, i, j, edges.dt, bodies, spheres, walls)
     two_ago = overlap(places[row_of(step - 2, places)], i, j, walls, others) if corrected else 0.0
     first = count
     if is_edge(now, one_ago):
@@ -181,7 +184,7 @@ def settle_edges(count, law, edges, bodies, owner, place, batch, pair, account):
 def edge_scene(world):
     """What the pass over edges needs of a world: fewer arrays are passed faster."""
     lists, team = world.close, world.team
-    marks = lists.room, lists.wanted, lists.subject, lists.candidate, lists.changed, lists.changed_before
+    marks = lists.room, lists.subject, lists.candidate, lists.marked_word, lists.marks, lists.marked_count
     noted = team.edge_batch, team.edge_pair, team.edge_count
     return world.edges, world.bodies, world.spheres, world.walls, world.constants, world.account, marks, noted
 
@@ -192,26 +195,29 @@ def pass_over_edges(block, last_block, step, now, law, scene, me):
     if edges are corrected or if `now` is true."""
     edges, bodies, spheres, walls, constants, account, marks, noted = scene
     batch, pair, place = noted[0][me], noted[1][me], spheres.place[row_of(step, spheres.place)]
-    room, wanted, subject, candidate, changed, changed_before = marks
+    room, subject, candidate, marked_word, marks_of, marked_count = marks
     corrected, count = edges.window == CORRECTED_WINDOW, index(noted[2][me, 0])
-    word, bits = index(room[block]) // index(CHUNK), index(0)
+    marked, last_marked, bits = index(0), index(0), index(0)
     done = False
     while not done:
-        while block < last_block and count + ONE < index(EDGES):  # a pair may have two
+        while not done and count + ONE < index(EDGES):  # a pair may have two
             if bits != index(0):
                 bit = leading_zeros(bits)
                 bits ^= HIGHEST >> bit
-                p = (word - ONE) * index(CHUNK) + bit
-                i, j = subject[p], candidate[p]
-                entered = account.entered
-                count = note_edge(count, i, j, block, step, corrected, spheres, walls, constants, batch, pair, entered)
-            elif word * index(CHUNK) < index(room[block] + wanted[block]):
-                bits = changed[word] | changed_before[word] if corrected else changed[word]
-                word += ONE
-            else:
+                p = index(marked_word[marked - ONE]) * index(CHUNK) + bit
+                i, j, its_block, entered = subject[p], candidate[p], block - 1, account.entered
+                count = note_edge(
+                    count, i, j, its_block, step, edges, bodies, spheres, walls, constants, batch, pair, entered
+                )
+            elif marked < last_marked:
+                bits = marks_of[marked]
+                marked += ONE
+            elif block < last_block:
+                marked = index(room[block]) // index(CHUNK)
+                last_marked = marked + index(marked_count[block])
                 block += 1
-                word = index(room[block]) // index(CHUNK)
-        done = block == last_block
+            else:
+                done = True
         if count > index(0) and (corrected or now or not done):
             settle_edges(count, law, edges, bodies, spheres.owner, place, batch, pair, account)
             count = index(0)

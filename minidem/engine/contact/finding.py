@@ -45,7 +45,8 @@ def constant_of(i, j, material, walls, constants):
 @inlined
 def find_constants(count, walls, constants, spheres, pair, batch):
     """Set the radii and the law's constant of the first `count` contacts of a batch."""
+    one_material = constants.size == 1
     for c in range(count):
         i, j = pair[FIRST + c], pair[SECOND + c]
         batch[RADII + c] = radii_of(i, j, batch[FOUR * c + THREE], spheres.place, spheres.owner.size)
-        batch[CONSTANT + c] = constant_of(i, j, spheres.material, walls, constants)
+        batch[CONSTANT + c] = constants[0, 0] if one_material else constant_of(i, j, spheres.material, walls, constants)

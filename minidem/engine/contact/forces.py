@@ -5,7 +5,7 @@ import numpy as np
 from ..compile.kernels import inlined
 from ..geometry import index
 from ..search.touching import UNKNOWN
-from ..state import CHUNK, CONTACTS
+from ..state import CHUNK, CONTACTS, CORRECTED_WINDOW
 from ..threads import bodies_of
 from ..watching import find_too_deep
 from .adding import add_contacts, add_to_bodies, clear_forces
@@ -29,13 +29,15 @@ def contact_forces(block, me, law, bodies, spheres, lists, team, walls, constant
     clear_forces(block, lists, first_sphere, sphere_force)
 
     elastic, contacts = 0.0, index(0)
-    count, edges = index(0), index(0)  # contacts found whose forces are still to be added; bits of pairs at an edge
+    count = index(0)  # contacts found whose forces are still to be added
+    first_marked = marked = index(lists.room[block]) // index(CHUNK)
     at, last = index(lists.room[block]), index(lists.room[block] + lists.wanted[block])
     doubt = index(2**64 - 1) if lists.held_count[block] == UNKNOWN else index(0)
     while at < last:
         until = min(at + index(CHUNK), last)
         count, touching = find_touching(at, until, count, walls, spheres, lists, pair, batch)
-        edges |= mark_edges(touching, until, lists, doubt, window)
+        if window > 1:
+            marked = mark_edges(touching, until, marked, lists, doubt, window == CORRECTED_WINDOW)
         at = until
         if count > index(CONTACTS - CHUNK) or (at == last and count > index(0)):
             contacts += count
@@ -48,7 +50,7 @@ def contact_forces(block, me, law, bodies, spheres, lists, team, walls, constant
     lists.elastic[block] = elastic
     if contacts > index(0) or lists.contacts[block] > 0:  # else forces and torques are zero already
         add_to_bodies(begin, end, block, contacts, first_sphere, bodies, spheres, lists, sphere_force)
-    at_edges = edges != index(0)
-    lists.contacts[block] = contacts + index(at_edges)  # what edges add must be cleared, too
+    lists.marked_count[block] = marked - first_marked
+    lists.contacts[block] = contacts + marked - first_marked  # what edges add must be cleared, too
     lists.held_count[block] = 0
-    return at_edges
+    return marked > first_marked

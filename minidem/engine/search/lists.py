@@ -226,7 +226,8 @@ def renew_lists(me, world, spheres, step):
     first, last = share(me, world.team, lists.wanted.size)
     for block in range(first, last if with_account else first):
         hold_touching(block, spheres.first, close)
-    foresight = foresight_of(bodies, close, world.edges)
+    rows = world.spheres.place.shape[0]
+    foresight = foresight_of(bodies, close, world.edges.dt, rows)
     outdated = True
     close_skin = 0.0
     if single:
@@ -253,20 +254,21 @@ def renew_lists(me, world, spheres, step):
         narrow(world, spheres, min(close_skin, LARGEST_SKIN * widest), min(foresight, widest))
     for block in range(first, last if with_account else first):
         mark_touching(block, spheres.first, close)
-        forget_unlisted(block, step, world.spheres, close)
+        if rows > 1:
+            forget_unlisted(block, step, world.spheres, close)
     barrier(world.team)  # what other threads have forgotten may be needed at once
     return True
 
 
 @inlined
-def foresight_of(bodies, lists, edges):
+def foresight_of(bodies, lists, dt, rows):
     """By how much two spheres may approach each other (m) in the steps for which pairs must have been listed when they begin
     to touch. The old lists are outdated because the fastest sphere has moved by half their skin."""
-    steps = 0.0 if edges.window == 1 else 1.0 if edges.window == 3 else 2.0
+    steps = 0.0 if rows == 1 else 1.0 if rows == 2 else 2.0
     fastest = 0.0
     for b in range(bodies.mass.size):
         fastest = max(fastest, squared_distance(column(bodies.velocity, b), (0.0, 0.0, 0.0)))
-    return FASTER * steps * max(lists.skin[0] / max(lists.age[0], 1), 2.0 * edges.dt * math.sqrt(fastest))
+    return FASTER * steps * max(lists.skin[0] / max(lists.age[0], 1), 2.0 * dt * math.sqrt(fastest))
 
 
 @inlined

@@ -5,6 +5,7 @@ from ..compile.kernels import inlined, internal
 from ..geometry import ONE, THREE, TWO, index
 from ..state import BLOCK, CHUNK
 
+LARGEST = index(2**64 - 1)
 UNKNOWN = -1  # instead of the number of held pairs: all may have begun or ceased to touch
 # Bits of a held pair, lowest first: 2 for the steps before, 32 for the candidate, 30 for the subject, counted in its block.
 _SUBJECT = index(34)
@@ -32,26 +33,25 @@ def hold_touching(block, first, lists):
     lists.held_count[block] = held - base
 
 
-@inlined
-def is_held(p, k, last, first_sphere, lists, held):
-    """The first of the held pairs k to last - 1 that does not come before listed pair p, and whether it is pair p."""
-    pair = as_number(p, first_sphere, lists)
-    while k < last and held[k] < pair:  # it has moved so far away that it is not listed
-        k += ONE
-    return k, (k < last) & (held[k] - pair <= THREE)
-
-
 @internal
 def mark_touching(block, first, lists):
     """Mark the listed pairs of a block that are held."""
     base, last, first_sphere = index(lists.room[block]), index(lists.room[block] + lists.wanted[block]), first[block * BLOCK]
     k, end = base, base + index(max(lists.held_count[block], 0))
-    touched = changed = index(0)
-    for p in range(base, last):
-        k, held = is_held(p, k, end, first_sphere, lists, lists.held)
-        bits = lists.held[k] if held else index(0)
-        touched, changed = touched << ONE | bits >> ONE & ONE, changed << ONE | bits & ONE
-        k += index(held)
-        none = index(CHUNK - 1) - p % index(CHUNK)
-        if none == index(0) or p + ONE == last:
-            lists.touched[p // index(CHUNK)], lists.changed[p // index(CHUNK)] = touched << none, changed << none
+    held = lists.held
+    held[end] = LARGEST  # there is room for it
+    while base < last:
+        until = min(base + index(CHUNK), last)
+        touched = changed = index(0)
+        for p in range(base, until):
+            number = as_number(p, first_sphere, lists)
+            while held[k] < number:  # that pair has moved so far away that it is not listed
+                k += ONE
+            # No unpredictable branch: most bits are zero.
+            same = index(held[k] - number <= THREE)
+            touched, changed = touched << ONE | same & held[k] >> ONE, changed << ONE | same & held[k]
+            k += same
+        none = base + index(CHUNK) - until
+        word = base // index(CHUNK)
+        lists.touched[word], lists.changed[word] = touched << none, changed << none
+        base = until
