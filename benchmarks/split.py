@@ -95,7 +95,7 @@ def _loops() -> tuple[Callable[..., Any], ...]:
     def translation(n, bodies, gravity, blocks):
         begin, end = bodies_of(0, blocks, bodies.mass.size)
         for _ in range(n):
-            kick_and_drift(begin, end, bodies, gravity, 0.0)
+            kick_and_drift(begin, end, False, bodies, gravity, 0.0)
 
     @loop
     def rotation(n, rotate, bodies):

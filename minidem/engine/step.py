@@ -11,14 +11,19 @@ from .watching import INSPECT_EVERY, alarmed, inspect, steps_to_inspection
 
 
 @inlined
-def kick_and_drift(begin, end, bodies, gravity, dt):
-    """v(n+1/2) = v(n-1/2) + dt a(n);  x(n+1) = x(n) + dt v(n+1/2)"""
+def kick_and_drift(begin, end, free, bodies, gravity, dt):
+    """v(n+1/2) = v(n-1/2) + dt a(n);  x(n+1) = x(n) + dt v(n+1/2). `free`: no contact forces; saves the division."""
     x, v = bodies.position, bodies.velocity
     f, mass = bodies.force, bodies.mass
     for c in range(3):
-        for b in range(begin, end):
-            v[c, b] += dt * (f[c, b] / mass[b] + gravity[c])
-            x[c, b] += dt * v[c, b]
+        if free:
+            for b in range(begin, end):
+                v[c, b] += dt * gravity[c]
+                x[c, b] += dt * v[c, b]
+        else:
+            for b in range(begin, end):
+                v[c, b] += dt * (f[c, b] / mass[b] + gravity[c])
+                x[c, b] += dt * v[c, b]
 
 
 @inlined
@@ -76,7 +81,7 @@ def advance(me, steps, dt, gravity, rotate, forces, edges, world, pending):
         for block in range(first, last):  # one block at a time: it stays in the processor's cache
             if not pending:
                 begin, end = bodies_of(block, block + 1, n)
-                kick_and_drift(begin, end, bodies, gravity, dt)
+                kick_and_drift(begin, end, world.close.contacts[block] == 0, bodies, gravity, dt)
                 last_lane = min((block + 1) * BLOCK, lanes)
                 rotate(bodies.orientation, bodies.spin, bodies.torque, bodies.inertia, block * BLOCK, last_lane, dt)
             outdated |= place_block(block, bodies, world.templates, spheres, world.close)

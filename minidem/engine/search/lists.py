@@ -299,6 +299,14 @@ def travelled(begin, end, bodies, position, orientation, distance):
         for b in range(begin, end):
             beyond += not (squared_distance(column(x, b), column(x0, b)) <= distance * distance)  # also true of a NaN
     else:
+        # (|dx| + 2 R |dq|)^2 is at most twice the sum of the squares: most of the time this is enough, without roots.
+        for b in range(begin, end):
+            squares = squared_distance(column(x, b), column(x0, b))
+            squares += square(2.0 * arm[b]) * squared_difference(attitude(q, b), attitude(q0, b))
+            beyond += not (2.0 * squares <= distance * distance)
+        if beyond == 0:
+            return False
+        beyond = 0
         for b in range(begin, end):
             shift = math.sqrt(squared_distance(column(x, b), column(x0, b)))
             turn = 2.0 * arm[b] * math.sqrt(squared_difference(attitude(q, b), attitude(q0, b)))
