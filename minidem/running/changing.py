@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from .. import quaternions
 from ..engine.places import forget_all
@@ -11,6 +11,7 @@ from ..engine.staggering import stagger_spin, stagger_velocity
 from ..engine.watching import NOTHING, WHAT
 from ..files.trajectory import Frame
 from ..model.building import chunks
+from .modified_energy import bounded_error
 
 if TYPE_CHECKING:
     from .simulation import Simulation
@@ -37,7 +38,7 @@ def assign(simulation: "Simulation", **values: ArrayLike) -> None:
             raise ValueError(f"{name}: all numbers must be finite")
     if "orientation" in new and not np.linalg.norm(new["orientation"], axis=1).all():
         raise ValueError("orientation: quaternions must not be zero")
-    before = simulation.observables()["total"]
+    before, bounded = simulation.observables()["total"], bounded_error(simulation)
     velocity, orientation, omega = (motion[:, :n] for motion in simulation._motion(slice(None)))
     force, torque = bodies.force.copy(), bodies.torque[:, :n].copy()
 
@@ -73,6 +74,7 @@ def assign(simulation: "Simulation", **values: ArrayLike) -> None:
         stagger_spin(turned, simulation._rotation.start, bodies, model.dt)
         start += wanted - simulation._motion(turned)[2]
     simulation.initial_energy += simulation.observables()["total"] - before
+    simulation.initial_bounded += bounded_error(simulation) - bounded
     simulation.changed = True
 
 
@@ -89,3 +91,9 @@ def frame_of(simulation: "Simulation") -> Frame:
         frame.orientation[some] = quaternions.product(orientation.T, clump_axes)
         frame.angular_velocity[some] = quaternions.rotated(orientation.T, omega.T)
     return frame
+
+
+def read_only(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The array, which can no longer be written to."""
+    values.flags.writeable = False
+    return values

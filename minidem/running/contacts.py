@@ -1,6 +1,7 @@
 """The contacts of a simulation at its present step, as arrays."""
 
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,7 +10,7 @@ from .. import quaternions
 from ..engine.contact.loading import LoadedLaw
 from ..engine.separation import NEXT_TO_NOTHING
 from ..engine.state import Spheres, World
-from ..engine.world import Pairs, measured_pairs
+from ..engine.world import measured_pairs
 
 Array = NDArray[np.float64]
 Numbers = NDArray[np.int64]
@@ -56,8 +57,9 @@ def contacts_of(world: World, law: LoadedLaw, body: Numbers, number: Numbers) ->
     """The contacts in a world whose lists are up to date. `body` (n,) and `number` (s,) are the numbers in the scenario of
     the engine's bodies and spheres."""
     centre = sphere_centres(world, np.arange(world.spheres.owner.size))
-    blocks = [_touching(world, law, pairs) for pairs in measured_pairs(world, centre)]
-    i, j, wall, overlap, normal, force = (np.concatenate(column) for column in zip(*blocks, strict=True))
+    found = [np.concatenate(column) for column in zip(*touching(world, centre), strict=True)]
+    columns: tuple[Any, ...] = (*found[:5], law.force(*found[5:]))
+    i, j, wall, overlap, normal, force = columns
     radius, owner, at_wall = world.spheres.radius, world.spheres.owner, wall >= 0
     swapped = ~at_wall & (number[i] > number[j])  # engines sort bodies in space: the first is the lower number here
     i, j = np.where(swapped, j, i), np.where(swapped, i, j)
@@ -78,15 +80,34 @@ def contacts_of(world: World, law: LoadedLaw, body: Numbers, number: Numbers) ->
     )
 
 
-def _touching(world: World, law: LoadedLaw, pairs: Pairs) -> tuple[Numbers, Numbers, Numbers, Array, Array, Array]:
-    """Of the pairs that touch: spheres i and j (i again for a wall), wall or -1, overlap (m), normal, and force (N)."""
-    touch = pairs.reach > pairs.distance
-    i, j, wall, distance, reach, normal = (column[touch] for column in pairs)
-    radius, material, overlap, at_wall = world.spheres.radius, world.spheres.material, reach - distance, wall >= 0
-    effective = np.where(at_wall, radius[i], radius[i] * radius[j] / reach)
-    partner = material[j].astype(np.int64)
-    partner[at_wall] = world.walls.material[wall[at_wall]]
-    # As contact/finding.py does: at a wall the distance may be zero or negative, and only the overlap counts.
-    away = np.maximum(np.abs(distance), NEXT_TO_NOTHING * radius[i])
-    reach = overlap + away
-    return i, j, wall, overlap, normal, law.force(away, reach, effective * reach, world.constants[material[i], partner])
+class Touching(NamedTuple):
+    """c touching pairs: spheres i and j (i again for a wall), wall or -1, and how they touch. The last four
+    are what a law takes, see LoadedLaw.force."""
+
+    i: Numbers
+    j: Numbers
+    wall: Numbers
+    overlap: Array  # m
+    normal: Array  # (c, 3) unit vector from j or the wall towards i
+    distance: Array  # m
+    reach: Array  # m
+    radii: Array  # m^2
+    constant: Array
+
+
+def touching(world: World, centre: Array) -> Iterator[Touching]:
+    """The touching pairs of each block, in a world whose lists are up to date. `centre` (s, 3) are the centres of all
+    spheres, m."""
+    radius, material = world.spheres.radius, world.spheres.material
+    for pairs in measured_pairs(world, centre):
+        touch = pairs.reach > pairs.distance
+        i, j, wall, distance, reach, normal = (column[touch] for column in pairs)
+        overlap, at_wall = reach - distance, wall >= 0
+        effective = np.where(at_wall, radius[i], radius[i] * radius[j] / reach)
+        partner = material[j].astype(np.int64)
+        partner[at_wall] = world.walls.material[wall[at_wall]]
+        # As contact/finding.py does: at a wall the distance may be zero or negative, and only the overlap counts.
+        away = np.maximum(np.abs(distance), NEXT_TO_NOTHING * radius[i])
+        reach = overlap + away
+        constant = world.constants[material[i], partner]
+        yield Touching(i, j, wall, overlap, normal, away, reach, effective * reach, constant)

@@ -6,15 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
-PART = 4  # of a run without rows free of contacts: its drift is the change from the first to the last quarter
 
 
 class EdgeSummary(NamedTuple):
     """All but the first two and the last are fractions of the initial energy; None for what is not known.
 
     Rows of the energy log that fall into contacts differ from the others by the bounded error of the scheme, of order dt^2.
-    `drift` is free of it: |E - E0| in the last row without contacts or, if all rows have contacts, the change of the mean
-    energy from the first quarter of the rows to the last.
+    `drift` is free of it: |E - E0| in the last row without contacts or, if all rows have contacts, the same of the modified
+    energy (modified_energy.py).
     """
 
     edges: str  # "plain" or "corrected"
@@ -22,35 +21,38 @@ class EdgeSummary(NamedTuple):
     error: float | None  # made at the edges or, if these are corrected, taken out there
     explained: float | None  # the part of the energy deviation that the error of plain edges explains
     drift: float | None
-    bounded: float | None  # root mean square of the bounded error in rows with contacts
+    bounded: float | None  # root mean square of the bounded error in rows with contacts; if all have some, at the end
     larger: str | None  # which of the last two is: "drift" or "bounded"
 
 
-def edge_summary(edges: str, entered: int, total: Array, initial: Array, elastic: Array, error: Array) -> EdgeSummary:
-    """The summary of a run from its energy log: arrays (rows,) in J."""
+def edge_summary(
+    edges: str, entered: int, total: Array, initial: Array, elastic: Array, error: Array, bounded_now: float = 0.0
+) -> EdgeSummary:
+    """The summary of a run from its energy log: arrays (rows,) in J. `bounded_now` is the bounded error in the last row, J,
+    above that of the initial state; it is needed if all rows have contacts."""
     if not total.size or not np.isfinite(total).all() or not np.isfinite(error).all() or not initial.all():
         return EdgeSummary(edges, entered, None, None, None, None, None)
     deviation, error = (total - initial) / np.abs(initial), error / np.abs(initial)
-    smooth = deviation - error if edges == "plain" else deviation  # what edges do not explain
     free = np.flatnonzero(elastic == 0)
     if free.size:
         last = int(free[-1])
-        drift = abs(float(deviation[last]))
+        drift = float(deviation[last])
         inside = np.flatnonzero(elastic != 0)
+        smooth = deviation - error if edges == "plain" else deviation  # what edges do not explain
         scatter = smooth[inside] - np.interp(inside, free, smooth[free])
+        bounded = float(np.sqrt(np.mean(scatter**2))) if scatter.size else 0.0
     else:
-        last, part = total.size - 1, max(1, total.size // PART)
-        drift = abs(float(deviation[-part:].mean() - deviation[:part].mean()))
-        scatter = smooth - smooth.mean()
-    bounded = float(np.sqrt(np.mean(scatter**2))) if scatter.size else 0.0
-    explained = float(error[last] / deviation[last]) if edges == "plain" and deviation[last] else None
-    larger = "drift" if drift >= bounded else "bounded"
-    return EdgeSummary(edges, entered, float(error[-1]), explained, drift, bounded, larger)
+        last = -1
+        bounded = abs(float(bounded_now / initial[last]))
+        drift = float(deviation[last]) - bounded_now / abs(float(initial[last]))
+    explained = float(error[last]) / drift if edges == "plain" and drift else None
+    larger = "drift" if abs(drift) >= bounded else "bounded"
+    return EdgeSummary(edges, entered, float(error[-1]), explained, abs(drift), bounded, larger)
 
 
 def lines_of(found: dict[str, Any]) -> dict[str, str]:
     """Lines for the table that `minidem run` prints, by name, of a summary as a mapping."""
-    contacts = f"{found['contacts_entered']:,} contacts entered"
+    contacts = f"{found['contacts_entered']:,} contact{'' if found['contacts_entered'] == 1 else 's'} entered"
     if found["error"] is None:
         return {"edges": f"{found['edges']}, {contacts}"}
     sizes = f"drift {found['drift']:.3g}, bounded error within contacts {found['bounded']:.3g}"

@@ -21,6 +21,7 @@ from ..scenario.reading import Scenario
 OWN = {
     "step": Field((), "1", kept=True, dtype=np.int64),
     "initial_energy": Field((), "J", kept=True),
+    "initial_bounded": Field((), "J", kept=True),
     "initial_speed": Field((), "m s-1", kept=True),
     "earlier_account": Field((3,), "1", kept=True),
     "rank": Field(("n",), "1", kept=True, dtype=np.int64),

@@ -33,11 +33,12 @@ from ..model.overlaps import check_overlaps
 from ..model.times import fastest
 from ..scenario.reading import Scenario
 from .by_hand import recorded_by_hand
-from .changing import assign, frame_of
+from .changing import assign, frame_of, read_only
 from .contacts import Contacts, contacts_of, sphere_centres, sphere_numbers
 from .faults import Alarm, alarm_in, limits
 from .given import compiled_mark, given
 from .guards import bad_motion, check_time_step, warn
+from .modified_energy import bounded_error
 from .observables import conserved_sums
 from .restart import FIELDS, OWN, PLACES
 from .wall_clock import Pace, sensible_threads
@@ -73,6 +74,7 @@ class Simulation:
     # the integrators want them. Large systems are sorted in space: the columns of `bodies` are not in the scenario's order.
 
     initial_energy: float  # exact energy of the initial state, J
+    initial_bounded: float  # what of it is not modified energy, J; see modified_energy.py
     initial_speed: float  # speed of the fastest point of any body at the start, m/s
     rank: NDArray[np.int64]  # (n,) the column in `bodies` of each body of the scenario
     earlier_account: Array  # (3,) sums of the account of edges before the bodies were last sorted
@@ -144,6 +146,7 @@ class Simulation:
         given = (self.bodies.velocity, self.bodies.orientation, self.bodies.spin[:3])
         start = self._observables(lambda some: [values[:, some] for values in given])
         self.initial_energy = start["total"]  # exact: of the state before it is staggered
+        self.initial_bounded = bounded_error(self, given)
         self.initial_speed = fastest(self.model)
         for some in chunks(self.bodies.orientation.shape[1]):
             stagger_velocity(some, self.bodies, self.model.gravity, self.model.dt)
@@ -392,9 +395,3 @@ class Simulation:
         """
         with recorded_by_hand(self, Path(out), self._text, overwrite) as record:
             yield record
-
-
-def read_only(values: Array) -> Array:
-    """The array, which can no longer be written to."""
-    values.flags.writeable = False
-    return values

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from ..scenario.reading import Scenario
 from .edge_summary import edge_summary
+from .modified_energy import bounded_error
 from .recorder import Recorder
 from .wall_clock import Clock
 
@@ -43,7 +44,9 @@ def run_summary(
     """What `minidem run --json` prints about a run that has ended."""
     model, wall = simulation.model, clock.wall_s
     totals, initials = np.array(recorder.totals), np.array(recorder.initials)
-    books = np.array(recorder.elastics), np.array(recorder.edge_errors)
+    elastic, error = np.array(recorder.elastics), np.array(recorder.edge_errors)
+    bounded = bounded_error(simulation) - simulation.initial_bounded if elastic.all() else 0.0
+    edges, entered = scenario.contact.edges, simulation.contacts_entered
     return {
         "run_dir": None if recorder.directory is None else str(recorder.directory),
         "bodies": len(model.species),
@@ -55,6 +58,6 @@ def run_summary(
         "compile_s": clock.set_up,
         "integrator": scenario.integrator.rotation,
         "energy": drift_summary(totals, initials, simulation.initial_energy),
-        "edges": edge_summary(scenario.contact.edges, simulation.contacts_entered, totals, initials, *books)._asdict(),
+        "edges": edge_summary(edges, entered, totals, initials, elastic, error, bounded)._asdict(),
         "status": status,
     }

@@ -35,10 +35,14 @@ def test_with_corrected_edges_what_was_taken_out_is_no_part_of_the_deviation():
 
 
 def test_packings_always_in_contact():
-    total = 2.0 + 1e-6 * np.arange(8) + 1e-4 * np.array([1, -1, 1, -1, 1, -1, 1, -1])
-    found = edge_summary("corrected", 9, total, np.full(8, 2.0), np.ones(8), np.zeros(8))
-    assert found.drift == pytest.approx(6e-6 / 2)
-    assert found.bounded == pytest.approx(1e-4 / 2, rel=1e-2)
+    """Of the energy in the last row 5e-5 J are bounded error, which leaves 2e-5 J."""
+    total = 2.0 + np.array([0.0, 3e-5, -1e-5, 7e-5])
+    error = np.array([0.0, 0.0, 1e-5, 1.5e-5])
+    found = edge_summary("plain", 9, total, np.full(4, 2.0), np.ones(4), error, 5e-5)
+    assert found.drift == pytest.approx(1e-5)
+    assert found.bounded == pytest.approx(2.5e-5)
+    assert found.explained == pytest.approx(0.75)
+    assert found.larger == "bounded"
 
 
 def test_nothing_is_said_of_energies_that_are_not_numbers():
