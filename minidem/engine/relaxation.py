@@ -58,7 +58,7 @@ def relax(forces, edges, world, size, first, pace, energy):
         outdated = False
         for block in range(lists.elastic.size):
             outdated |= place_block(block, bodies, world.templates, spheres, world.close)
-        if not find_forces(0, forces, edges, world, spheres, outdated, False, 0.0, 0):
+        if not find_forces(0, forces, edges, world, spheres, outdated, False, 0.0, 0, False):
             return step, True
         world.close.age[0] += 1
         energy[step] = 0.0

@@ -1,7 +1,7 @@
 """The time step: leapfrog for the centres of mass, any scheme for the rotation, contacts at the new positions."""
 
 from .compile.kernels import inlined, kernel
-from .contact.edges import edge_scene, pass_over_edges
+from .contact.edges import edge_scene
 from .contact.forces import contact_forces
 from .places import spheres_at
 from .search.lists import place_listed, renew_lists, travelled
@@ -37,10 +37,10 @@ def place_block(block, bodies, templates, spheres, close):
 
 
 @inlined
-def find_forces(me, forces, edges, world, spheres, outdated, inspected, dt, step):
+def find_forces(me, forces, edges, world, spheres, outdated, inspected, dt, step, ending):
     """Find the forces at the present positions, of `spheres` with their places at this step, with new lists if the old ones
-    are `outdated` for any thread. Returns false if there was no room for the lists: make room and call again. Alarms are
-    raised here, between two barriers, so that all threads see the same ones."""
+    are `outdated` for any thread. If `ending`, the account of edges is completed. Returns false if there was no room for the
+    lists: make room and call again. Alarms are raised here, between two barriers, so that all threads see the same ones."""
     bodies, close, team = world.bodies, world.close, world.team
     first, last = share(me, team, close.wanted.size)
     outdated = any_says(team, me, outdated)
@@ -54,8 +54,8 @@ def find_forces(me, forces, edges, world, spheres, outdated, inspected, dt, step
         at_edges |= contact_forces(
             block, me, forces, bodies, spheres, close, team, world.walls, world.constants, world.edges.window
         )
-    if at_edges and world.edges.window > 1:
-        pass_over_edges(first, last, step, False, edges, edge_scene(world), me)
+    if at_edges or (ending and team.edge_count[me, 0] > 0):
+        edges(first, last, me, step, ending, world.edges.dt, edge_scene(world))
     barrier(team)
     return True
 
@@ -91,9 +91,7 @@ def advance(me, steps, dt, gravity, rotate, forces, edges, world, pending):
         if inspected:
             until_inspected += INSPECT_EVERY
         # bool(): one type to compile, not False and bool
-        pending = not find_forces(me, forces, edges, world, spheres, bool(outdated), inspected, dt, step)
+        pending = not find_forces(me, forces, edges, world, spheres, bool(outdated), inspected, dt, step, made == steps)
         if pending or alarmed(team):
             break
-    if team.edge_count[me, 0] > 0:  # the account of plain edges is complete whenever Python sees it
-        pass_over_edges(last, last, 0, True, edges, edge_scene(world), me)
     return made, pending

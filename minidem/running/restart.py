@@ -1,6 +1,6 @@
 """What a restart keeps, and whether a checkpoint belongs to a run.
 
-Contact forces have no memory and all random numbers are drawn before the first step, so neither needs to be saved.
+All random numbers are drawn before the first step, and contact forces have no memory but that of the edges (PLACES).
 """
 
 import hashlib

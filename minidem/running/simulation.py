@@ -262,7 +262,8 @@ class Simulation:
 
     @property
     def edge_error(self) -> float:
-        """Energy error that the edges of contacts have made so far, J; if they are corrected, what that took out."""
+        """Energy error that the edges of contacts have made so far, J; if they are corrected, what that took out. Where a
+        guard has stopped the motion, the last few edges may be missing."""
         return float(self._account[0])
 
     @property

@@ -6,7 +6,7 @@ an argument or in a closure it would be compiled again in every process.
 
 from types import FunctionType
 
-from numba import cfunc, float64, int64, types
+from numba import cfunc, float64, int64, typeof, types
 
 from .kernels import available, kernel, uncounted
 
@@ -28,7 +28,6 @@ else:
 ROWS, ROW = types.Array(float64, 2, "C"), types.Array(float64, 1, "C")
 _rotation = types.void(ROWS, ROWS, ROWS, ROWS, int64, int64, float64)
 _law = types.int64(int64, ROW, float64)
-_edges = types.void(int64, ROW)
 _torque = types.void(float64, float64, ROWS, ROWS, ROWS)
 
 
@@ -70,10 +69,15 @@ def law_pointer(loop, contact, name, compiler=kernel):
     return _pointer(loop, name, contact.py_func.__module__, _law, compiler, contact=contact)
 
 
-def edge_pointer(loop, contact, name, compiler=kernel, **constants):
-    """`loop`, the loop over a batch of edges of contacts, around the function `contact` of a law: (count, batch). The
-    constants become part of its code."""
-    return _pointer(loop, name, contact.py_func.__module__, _edges, compiler, contact=contact, **constants)
+def edge_pointer(loop, contact, name, signature, compiler=kernel, **constants):
+    """`loop`, the pass over the edges of contacts (contact/edges.py), around the function `contact` of a law. The constants
+    become part of its code. `signature` is from `signature_for`."""
+    return _pointer(loop, name, contact.py_func.__module__, signature, compiler, contact=contact, **constants)
+
+
+def signature_for(*arguments):
+    """The signature of a function pointer that takes such arguments and returns nothing."""
+    return types.void(*(typeof(argument) for argument in arguments))
 
 
 def torque_pointer(function):

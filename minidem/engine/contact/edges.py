@@ -11,7 +11,7 @@ import numpy as np
 
 from ..compile.bits import leading_zeros
 from ..compile.fours import numbers_of
-from ..compile.kernels import inlined, rare
+from ..compile.kernels import inlined
 from ..geometry import ONE, column, index, minus, sphere, square
 from ..places import overlap, overlap_before, row_of
 from ..quaternion import attitude, to_body
@@ -70,18 +70,19 @@ def is_edge(later, earlier):
 
 
 @inlined
-def note_edge(count, i, j, block, step, edges, bodies, spheres, walls, constants, batch, pair, entered):
+def note_edge(count, i, j, block, step, corrected, dt, scene, batch, pair):
     """Note the edges of a pair, one or two, in a batch that has `count`. Returns the new count."""
-    others, places, corrected = spheres.owner.size, spheres.place, edges.window == CORRECTED_WINDOW
+    bodies, spheres, walls, constants, account = scene[:5]
+    others, places = spheres.owner.size, spheres.place
     place = places[row_of(step, places)]
     dx, dy, dz, minus_reach = numbers_of(separation(place, i, j, walls, others))
     distance = math.sqrt(max(dx * dx + dy * dy + dz * dz, 1e-300))
-    now, one_ago = -minus_reach - distance, overlap_before(step, i, j, edges.dt, bodies, spheres, walls)
+    now, one_ago = -minus_reach - distance, overlap_before(step, i, j, dt, bodies, spheres, walls)
     two_ago = overlap(places[row_of(step - 2, places)], i, j, walls, others) if corrected else 0.0
     first = count
     if is_edge(now, one_ago):
         elsewhere = j < others and spheres.owner[j] // BLOCK != block
-        entered[block] += now > 0.0 and (i < j or not elsewhere)
+        account.entered[block] += now > 0.0 and (i < j or not elsewhere)
         batch[LATER + count], batch[EARLIER + count], batch[BEFORE + count] = now, one_ago, two_ago
         batch[SHARE + count] = 0.5 if elsewhere else 1.0
         count += ONE
@@ -98,31 +99,6 @@ def note_edge(count, i, j, block, step, edges, bodies, spheres, walls, constants
         batch[NORMAL_X + e], batch[NORMAL_Y + e] = dx * per_distance, dy * per_distance
         batch[NORMAL_Z + e] = dz * per_distance
     return count
-
-
-def over_edges(count, batch):
-    """Set errors and kicks of the first `count` edges of a batch. `contact`, POWER and SERIES are those of the law; see
-    pointers.edge_pointer."""
-    # Lanes that stay empty compute something, too; LLVM takes no lanes without this bound.
-    for e in range(min((index(count) + index(LANES - 1)) // index(LANES) * index(LANES), index(EDGES))):
-        later, earlier, reach = batch[LATER + e], batch[EARLIER + e], batch[REACH + e]
-        radii, constant = batch[RADII + e], batch[CONSTANT + e]
-        if CORRECTED:  # noqa: F821
-            mobility = batch[MOBILITY + e]
-            curvature = later - 2.0 * earlier + batch[BEFORE + e]  # of the overlap, by all other forces
-            own = (reach - earlier) * contact(reach - earlier, reach, radii, constant)[0]  # noqa: F821
-            curvature += mobility * own if later <= 0.0 else 0.0
-            curvature = curvature if curvature == curvature else 0.0  # the overlap before is not known
-            g, theta = speed_and_theta(later, earlier, curvature)
-            force = (reach - g) * contact(reach - g, reach, radii, constant)[0]  # noqa: F821
-            m0, kick, next_kick = kicks(later, theta, g, curvature, mobility, force, POWER, SERIES)  # noqa: F821
-            batch[KICK + e] = (kick if batch[SHARE + e] > 0.0 else next_kick) if g > 0.0 else 0.0
-        else:
-            g = abs(later - earlier)
-            force = (reach - g) * contact(reach - g, reach, radii, constant)[0]  # noqa: F821
-            m0 = excess(later, earlier, force, POWER, SERIES)  # noqa: F821
-        batch[ERROR + e] = m0 * (-g if later > 0.0 else g)
-        batch[SCALE + e] = square(force * g)
 
 
 @inlined
@@ -155,29 +131,36 @@ def push(s, force, bodies, owner, place):
 
 
 @inlined
-def settle_edges(count, law, edges, bodies, owner, place, batch, pair, account):
-    """Keep account of `count` noted edges and, if they are corrected, add the kicks to the bodies of the blocks that noted
-    them. `law` is the function pointer of `over_edges`."""
-    corrected, others = edges.window == CORRECTED_WINDOW, owner.size
-    for e in range(count if corrected else index(0)):
+def find_mobilities(count, dt, bodies, owner, place, batch, pair):
+    """Set how far 1 N along the normal moves two spheres apart in a step, for `count` edges."""
+    for e in range(count):
         i, j = pair[FIRST + e], pair[SECOND + e]
         normal = batch[NORMAL_X + e], batch[NORMAL_Y + e], batch[NORMAL_Z + e]
         mobility = inverse_mass(i, normal, bodies, owner, place)
-        if j < others:
+        if j < owner.size:
             mobility += inverse_mass(j, normal, bodies, owner, place)
-        batch[MOBILITY + e] = square(edges.dt) * mobility
-    law(np.int64(count), batch)
+        batch[MOBILITY + e] = square(dt) * mobility
+
+
+@inlined
+def keep_account(count, batch, pair, account):
+    """Add the errors of `count` edges to the account of the blocks that noted them."""
     for e in range(count):
         its_block, share = pair[ITS_BLOCK + e], batch[SHARE + e]
         if share > 0.0:
             account.edge_error[its_block] += share * batch[ERROR + e]
             account.edge_scale[its_block] += share * batch[SCALE + e]
-        if corrected:
-            i, j, kick = pair[FIRST + e], pair[SECOND + e], batch[KICK + e]
-            x, y, z = kick * batch[NORMAL_X + e], kick * batch[NORMAL_Y + e], kick * batch[NORMAL_Z + e]
-            push(i, (x, y, z), bodies, owner, place)
-            if j < others and owner[j] // BLOCK == its_block:
-                push(j, (-x, -y, -z), bodies, owner, place)
+
+
+@inlined
+def kick_bodies(count, bodies, owner, place, batch, pair):
+    """Add the kicks of `count` edges to the bodies of the blocks that noted them."""
+    for e in range(count):
+        i, j, kick = pair[FIRST + e], pair[SECOND + e], batch[KICK + e]
+        x, y, z = kick * batch[NORMAL_X + e], kick * batch[NORMAL_Y + e], kick * batch[NORMAL_Z + e]
+        push(i, (x, y, z), bodies, owner, place)
+        if j < owner.size and owner[j] // BLOCK == pair[ITS_BLOCK + e]:
+            push(j, (-x, -y, -z), bodies, owner, place)
 
 
 @inlined
@@ -186,18 +169,17 @@ def edge_scene(world):
     lists, team = world.close, world.team
     marks = lists.room, lists.subject, lists.candidate, lists.marked_word, lists.marks, lists.marked_count
     noted = team.edge_batch, team.edge_pair, team.edge_count
-    return world.edges, world.bodies, world.spheres, world.walls, world.constants, world.account, marks, noted
+    return world.bodies, world.spheres, world.walls, world.constants, world.account, marks, noted
 
 
-@rare
-def pass_over_edges(block, last_block, step, now, law, scene, me):
-    """Note the edges that blocks `block` to `last_block` - 1 have marked. Settle them when the batch is full, and at the end
-    if edges are corrected or if `now` is true."""
-    edges, bodies, spheres, walls, constants, account, marks, noted = scene
-    batch, pair, place = noted[0][me], noted[1][me], spheres.place[row_of(step, spheres.place)]
+def over_edges(block, last_block, me, step, now, dt, scene):
+    """The pass over the edges of contacts, for thread `me`: note those that blocks `block` to `last_block` - 1 have marked.
+    Settle them when the batch is full, and at the end if edges are corrected or if `now` is true. `contact`, CORRECTED,
+    POWER and SERIES are those of the law; see pointers.edge_pointer."""
+    bodies, spheres, _, _, account, marks, noted = scene
     room, subject, candidate, marked_word, marks_of, marked_count = marks
-    corrected, count = edges.window == CORRECTED_WINDOW, index(noted[2][me, 0])
-    marked, last_marked, bits = index(0), index(0), index(0)
+    batch, pair, place, owner = noted[0][me], noted[1][me], spheres.place[row_of(step, spheres.place)], spheres.owner
+    count, marked, last_marked, bits = index(noted[2][me, 0]), index(0), index(0), index(0)
     done = False
     while not done:
         while not done and count + ONE < index(EDGES):  # a pair may have two
@@ -205,10 +187,8 @@ def pass_over_edges(block, last_block, step, now, law, scene, me):
                 bit = leading_zeros(bits)
                 bits ^= HIGHEST >> bit
                 p = index(marked_word[marked - ONE]) * index(CHUNK) + bit
-                i, j, its_block, entered = subject[p], candidate[p], block - 1, account.entered
-                count = note_edge(
-                    count, i, j, its_block, step, edges, bodies, spheres, walls, constants, batch, pair, entered
-                )
+                i, j, its_block = subject[p], candidate[p], block - 1
+                count = note_edge(count, i, j, its_block, step, CORRECTED, dt, scene, batch, pair)  # noqa: F821
             elif marked < last_marked:
                 bits = marks_of[marked]
                 marked += ONE
@@ -218,7 +198,33 @@ def pass_over_edges(block, last_block, step, now, law, scene, me):
                 block += 1
             else:
                 done = True
-        if count > index(0) and (corrected or now or not done):
-            settle_edges(count, law, edges, bodies, spheres.owner, place, batch, pair, account)
-            count = index(0)
+        if count == index(0) or (done and not (CORRECTED or now)):  # noqa: F821
+            continue
+
+        if CORRECTED:  # noqa: F821
+            find_mobilities(count, dt, bodies, owner, place, batch, pair)
+        # Lanes that stay empty compute something, too; LLVM takes no lanes without this bound.
+        for e in range(min((count + index(LANES - 1)) // index(LANES) * index(LANES), index(EDGES))):
+            later, earlier, reach = batch[LATER + e], batch[EARLIER + e], batch[REACH + e]
+            radii, constant = batch[RADII + e], batch[CONSTANT + e]
+            if CORRECTED:  # noqa: F821
+                mobility = batch[MOBILITY + e]
+                curvature = later - 2.0 * earlier + batch[BEFORE + e]  # of the overlap, by all other forces
+                own = (reach - earlier) * contact(reach - earlier, reach, radii, constant)[0]  # noqa: F821
+                curvature += mobility * own if later <= 0.0 else 0.0
+                curvature = curvature if curvature == curvature else 0.0  # the overlap before is not known
+                g, theta = speed_and_theta(later, earlier, curvature)
+                force = (reach - g) * contact(reach - g, reach, radii, constant)[0]  # noqa: F821
+                m0, kick, next_kick = kicks(later, theta, g, curvature, mobility, force, POWER, SERIES)  # noqa: F821
+                batch[KICK + e] = (kick if batch[SHARE + e] > 0.0 else next_kick) if g > 0.0 else 0.0
+            else:
+                g = abs(later - earlier)
+                force = (reach - g) * contact(reach - g, reach, radii, constant)[0]  # noqa: F821
+                m0 = excess(later, earlier, force, POWER, SERIES)  # noqa: F821
+            batch[ERROR + e] = m0 * (-g if later > 0.0 else g)
+            batch[SCALE + e] = square(force * g)
+        keep_account(count, batch, pair, account)
+        if CORRECTED:  # noqa: F821
+            kick_bodies(count, bodies, owner, place, batch, pair)
+        count = index(0)
     noted[2][me, 0] = count

@@ -10,11 +10,11 @@ import numpy as np
 
 from ...errors import InputError
 from ..compile.kernels import in_this_process, inlined, kernel
-from ..compile.pointers import edge_pointer, law_pointer
+from ..compile.pointers import edge_pointer, law_pointer, signature_for
 from ..geometry import FOUR, ONE, THREE, TWO, index
 from ..state import CONTACTS, World
 from .batch import CONSTANT, ENERGY, FORCE, RADII, ROWS
-from .edges import over_edges, series_of
+from .edges import edge_scene, over_edges, series_of
 from .registry import LAWS, Law
 
 ROUND_OFF = 1e-12  # relative difference between constants that counts as none
@@ -41,8 +41,9 @@ class LoadedLaw(NamedTuple):
         return found
 
     def pointers(self, world: World) -> tuple[Any, Any]:
-        """Function pointers to the forces of a batch of contacts and to the errors and kicks of a batch of edges."""
-        return self.forces, _edge_pointer(self.row, world.edges.corrected)
+        """Function pointers to the forces of a batch and to the pass over the edges of contacts, for such a world."""
+        signature = signature_for(0, 0, 0, 0, False, 0.0, edge_scene.py_func(world))
+        return self.forces, _edge_pass(self.row, world.edges.corrected, signature)
 
     def force(self, distance: Any, reach: Any, radii: Any, constant: Any) -> Any:
         """Magnitudes (c,) of the forces of c contacts, N. The arguments are arrays (c,) of what `contact` takes."""
@@ -105,13 +106,13 @@ def compiled(law):
 
 
 @cache
-def _edge_pointer(law, corrected):
+def _edge_pass(law, corrected, signature):
     """Function pointer to edges.over_edges with the function of a law; `corrected` as for `edges_of`."""
     contact, compiler = _compiled_contact(law)
     power = law.edge_power or 1.0  # without a power it is never called
     name = f"{law.name}_edges_{'corrected' if corrected else 'plain'}"
     constants = {"CORRECTED": corrected, "POWER": power, "SERIES": series_of(power)}
-    return edge_pointer(over_edges, contact, name, compiler, **constants)
+    return edge_pointer(over_edges, contact, name, signature, compiler, **constants)
 
 
 def check_result(name, contact):
