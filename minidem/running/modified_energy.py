@@ -48,6 +48,8 @@ def bounded_error(simulation: "Simulation", motion: Sequence[Array] | None = Non
 
     flight = 0.0
     for found in touching(world, centre):
+        if not found.i.size:
+            continue  # before a first contact the function of the law need not be compiled
         between = (found.wall < 0)[:, None]
         relative, bent = (a - between * b for a, b in zip(motion_of(found.i), motion_of(found.j), strict=True))
         opening = np.sum(relative * found.normal, axis=1)
