@@ -2,7 +2,8 @@
 
 `Spheres.place` has a row for each of these steps, used in turns, so nothing is copied. Only listed spheres are placed. Lists
 look ahead (search/lists.py): two spheres that begin to touch have been listed for as many steps as the edge needs. Where
-bodies speed up so suddenly that this fails, the place before is NaN, and the edge is neither corrected nor accounted for.
+bodies speed up so suddenly that this fails, the place before is NaN, and the edge is neither corrected nor accounted for. A
+pair that parts so fast that it is not listed in the next step misses its second kick.
 
 With plain edges, if all spheres are at the centres of mass of their bodies, one row is enough: their velocities give the
 places of the step before.
@@ -19,7 +20,7 @@ from .search.ordering import order_of_spheres
 from .separation import from_sphere, from_wall, separation, squared_distance_and_reach
 from .state import BLOCK, Spheres
 
-ONE = np.uint32(1)
+ONE_LIST = np.uint32(1)
 
 
 @inlined
@@ -67,8 +68,8 @@ def before(place, s, b, bodies, dt):
 @internal
 def forget_unlisted(block, step, spheres, lists):
     """The places before of the spheres of a block that its old lists did not have are not known: set them to NaN."""
-    lists.made[block] += ONE
-    first, made, before = index(spheres.first[block * BLOCK]), lists.made[block], lists.made[block] - ONE
+    lists.made[block] += ONE_LIST
+    first, made, before = index(spheres.first[block * BLOCK]), lists.made[block], lists.made[block] - ONE_LIST
     now, rows = row_of(step, spheres.place), index(spheres.place.shape[0])
     for k in range(first, first + index(lists.listed_count[block])):
         s = index(lists.listed[k])
@@ -85,8 +86,11 @@ def forget_all(world):
 
 
 def known_places(world, step):
-    """The listed spheres (l,), and where they are and were (h, l, 3), m, the last step first; NaN if that is not known."""
+    """The listed spheres (l,), and where they are and were (h, l, 3), m, the last step first; NaN if that is not known. None
+    are needed if there is a row for this step only."""
     lists, spheres = world.close, world.spheres
+    if len(spheres.place) == 1:
+        return np.zeros(0, np.int64), np.zeros((1, 0, 3))
     listed = np.flatnonzero(lists.listed_in == lists.made[spheres.owner // BLOCK])
     return listed, np.array([centres[listed] for centres in _centres(spheres, step)])
 

@@ -107,7 +107,7 @@ class Spheres(NamedTuple):
     owner: np.ndarray  # (s,) uint32, body
     material: np.ndarray  # (s,) uint16, row of World.constants
     # x, y, z, radius of each sphere at step n and the steps before: step n is in row n % h. Up to date for listed
-    # spheres; NaN if a sphere was not listed then. Steps work on one row, see places.py
+    # spheres; NaN if a sphere was not listed then. Kernels get the row of one step (places.spheres_at)
     place: np.ndarray  # (h, 4 s) world, m
 
     @property
@@ -185,8 +185,8 @@ class Edges(NamedTuple):
         return self.window == CORRECTED_WINDOW
 
     def rows(self, turning: bool) -> int:
-        """Rows of Spheres.place: 1, 2 or 4, for this step and the none, one or three before. `turning`: a sphere is off the
-        centre of mass of its body."""
+        """Rows of Spheres.place: 1, 2 or 4, for this step and for none, one or three steps before. `turning`: a sphere is
+        off the centre of mass of its body."""
         return (self.window + 1) // 2 if turning or self.corrected else 1
 
 

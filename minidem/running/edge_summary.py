@@ -26,10 +26,10 @@ class EdgeSummary(NamedTuple):
 
 
 def edge_summary(
-    edges: str, entered: int, total: Array, initial: Array, elastic: Array, error: Array, bounded_now: float = 0.0
+    edges: str, entered: int, total: Array, initial: Array, elastic: Array, error: Array, bounded_now: float | None = None
 ) -> EdgeSummary:
     """The summary of a run from its energy log: arrays (rows,) in J. `bounded_now` is the bounded error in the last row, J,
-    above that of the initial state; it is needed if all rows have contacts."""
+    above that of the initial state, if all rows have contacts; None if not known."""
     if not total.size or not np.isfinite(total).all() or not np.isfinite(error).all() or not initial.all():
         return EdgeSummary(edges, entered, None, None, None, None, None)
     deviation, error = (total - initial) / np.abs(initial), error / np.abs(initial)
@@ -41,6 +41,8 @@ def edge_summary(
         smooth = deviation - error if edges == "plain" else deviation  # what edges do not explain
         scatter = smooth[inside] - np.interp(inside, free, smooth[free])
         bounded = float(np.sqrt(np.mean(scatter**2))) if scatter.size else 0.0
+    elif bounded_now is None:
+        return EdgeSummary(edges, entered, float(error[-1]), None, None, None, None)
     else:
         last = -1
         bounded = abs(float(bounded_now / initial[last]))
@@ -53,7 +55,7 @@ def edge_summary(
 def lines_of(found: dict[str, Any]) -> dict[str, str]:
     """Lines for the table that `minidem run` prints, by name, of a summary as a mapping."""
     contacts = f"{found['contacts_entered']:,} contact{'' if found['contacts_entered'] == 1 else 's'} entered"
-    if found["error"] is None:
+    if found["drift"] is None:
         return {"edges": f"{found['edges']}, {contacts}"}
     sizes = f"drift {found['drift']:.3g}, bounded error within contacts {found['bounded']:.3g}"
     error = {"error": f"mostly {'drift' if found['larger'] == 'drift' else 'bounded'}: {sizes}"}

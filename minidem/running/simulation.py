@@ -205,6 +205,7 @@ class Simulation:
             self.step += made
             if self._pending:
                 make_room(self._world)
+            self._pending |= self.alarm is not None and bool(self._world.team.edge_count.any())  # completes the account
 
     def _find_forces(self) -> None:
         """Find the forces of the present step, which may be found already; no contact begins or ends with this."""
@@ -217,9 +218,8 @@ class Simulation:
     def _advance_together(self, steps: int) -> tuple[int, bool]:
         """Make steps on all threads, until they are made or the lists need more room. Returns the number of steps made and
         whether the forces of the last are still to be found."""
-        model, world = self.model, self._world
-        size = self._pace.threads or self.threads
-        world = world._replace(team=world.team._replace(size=size))
+        model, size = self.model, self._pace.threads or self.threads
+        world = self._world._replace(team=self._world.team._replace(size=size))
         world.team.step[:] = self.step, model.steps
         if self._law is None:
             self._law = model.law.pointers(world)
@@ -230,18 +230,21 @@ class Simulation:
         others = [self._helpers.submit(self._advance, me, *arguments) for me in range(1, size)] if self._helpers else []
         made, pending = self._advance(0, *arguments)
         wait(others)
-        self._pace.took(made, time.perf_counter() - began)
+        if not pending:  # the same threads find the forces that are pending
+            self._pace.took(made, time.perf_counter() - began)
         return made, pending
 
     def _sort(self, skin: float) -> None:
         """Sort the bodies of large systems in space; new lists with about that skin (m) are to be made."""
-        known = None
+        known, age = None, 0
         if len(self.rank) > BLOCK:
             order = spatial_order(self.bodies.position)
             reorder(self.bodies, order)
             self.rank = np.argsort(order)[self.rank]
-            known = reordered_places(self._world, self.step, order) if hasattr(self, "_world") else None
+            if hasattr(self, "_world"):
+                known, age = reordered_places(self._world, self.step, order), self._world.lists.age[0]
         self._make_world(skin)
+        self._world.lists.age[0] = age
         if known:
             restore_places(self._world, self.step, *known)
 
@@ -262,8 +265,7 @@ class Simulation:
 
     @property
     def edge_error(self) -> float:
-        """Energy error that the edges of contacts have made so far, J; if they are corrected, what that took out. Where a
-        guard has stopped the motion, the last few edges may be missing."""
+        """Energy error that the edges of contacts have made so far, J; if they are corrected, what that took out."""
         return float(self._account[0])
 
     @property

@@ -45,7 +45,9 @@ def run_summary(
     model, wall = simulation.model, clock.wall_s
     totals, initials = np.array(recorder.totals), np.array(recorder.initials)
     elastic, error = np.array(recorder.elastics), np.array(recorder.edge_errors)
-    bounded = bounded_error(simulation) - simulation.initial_bounded if elastic.all() else 0.0
+    bounded = None  # known of the present step only
+    if elastic.size and elastic.all() and totals[-1] == simulation.observables()["total"]:
+        bounded = bounded_error(simulation) - simulation.initial_bounded
     edges, entered = scenario.contact.edges, simulation.contacts_entered
     return {
         "run_dir": None if recorder.directory is None else str(recorder.directory),

@@ -10,6 +10,7 @@ from texts import scenario_text
 
 from minidem.engine.state import BLOCK
 from minidem.engine.world import make_room
+from minidem.errors import PhysicsError
 from minidem.model.building import build_model
 from minidem.running import simulation as engine
 from minidem.running.simulation import Simulation
@@ -131,3 +132,17 @@ def test_bodies_that_are_sorted_anew(large, monkeypatch):
     assert np.array_equal(sorted_accounts[:, 2], accounts[:, 2])
     for threads, meddle in ((2, None), (1, renew_at_odd_steps), (2, take_room)):
         assert_same(told(model, threads, meddle), (sorted_rows, sorted_accounts))
+
+
+def test_the_account_is_complete_where_a_guard_stops_the_motion():
+    """At the first contact, whose edge is still in the batch."""
+    scenario = scene("rods").with_changes({"guard.overlap": 1e-9})
+    found = []
+    for steps in (100_000, 1):
+        simulation = Simulation(scenario, threads=1)
+        with pytest.raises(PhysicsError, match="overlap"):
+            while True:
+                simulation.advance(steps)
+        found.append((simulation.step, simulation.edge_error, simulation.contacts_entered))
+    assert found[0] == found[1]
+    assert found[0][1] != 0.0 and found[0][2] == 1

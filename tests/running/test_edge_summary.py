@@ -50,3 +50,9 @@ def test_nothing_is_said_of_energies_that_are_not_numbers():
         found = edge_summary("plain", 0, total, initial, np.zeros_like(total), np.zeros_like(total))
         assert found[2:] == (None,) * 5
         assert lines_of(found._asdict()) == {"edges": "plain, 0 contacts entered"}
+
+
+def test_packings_whose_last_row_is_not_the_present_step():
+    found = edge_summary("plain", 9, np.full(4, 2.1), np.full(4, 2.0), np.ones(4), np.full(4, 1e-5))
+    assert found[2:] == (pytest.approx(5e-6), None, None, None, None)
+    assert lines_of(found._asdict()) == {"edges": "plain, 9 contacts entered"}

@@ -96,8 +96,9 @@ def note_edge(count, i, j, block, step, corrected, dt, scene, batch, pair):
         pair[FIRST + e], pair[SECOND + e], pair[ITS_BLOCK + e] = i, j, block
         batch[REACH + e], batch[RADII + e] = -minus_reach, radii_of(i, j, minus_reach, place, others)
         batch[CONSTANT + e] = constant_of(i, j, spheres.material, walls, constants)
-        batch[NORMAL_X + e], batch[NORMAL_Y + e] = dx * per_distance, dy * per_distance
-        batch[NORMAL_Z + e] = dz * per_distance
+        if corrected:
+            batch[NORMAL_X + e], batch[NORMAL_Y + e] = dx * per_distance, dy * per_distance
+            batch[NORMAL_Z + e] = dz * per_distance
     return count
 
 

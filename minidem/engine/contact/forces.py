@@ -51,6 +51,7 @@ def contact_forces(block, me, law, bodies, spheres, lists, team, walls, constant
     if contacts > index(0) or lists.contacts[block] > 0:  # else forces and torques are zero already
         add_to_bodies(begin, end, block, contacts, first_sphere, bodies, spheres, lists, sphere_force)
     lists.marked_count[block] = marked - first_marked
-    lists.contacts[block] = contacts + marked - first_marked  # what edges add must be cleared, too
+    kicked = marked - first_marked if window == CORRECTED_WINDOW else index(0)
+    lists.contacts[block] = contacts + kicked  # what edges add must be cleared, too
     lists.held_count[block] = 0
     return marked > first_marked

@@ -17,8 +17,8 @@ from .touching import hold_touching, mark_touching
 STEPS_PER_LIST = 100
 STEPS_PER_CLOSE_LIST = 15
 SMALLEST_SKIN, LARGEST_SKIN = 0.02, 0.5  # in mean bounding radii; for close lists in half skins of the others
-# With the account of edges, pairs are listed this many steps before they can touch, one for each step whose overlap an edge
-# needs besides the last two. Bodies may become half as fast again meanwhile.
+# With the account of edges, pairs are listed one or two steps before they can touch: one for each past overlap that an edge
+# needs. Bodies may become half as fast again while lists are in use.
 FASTER = 1.5
 LARGEST_FORESIGHT = 1.0  # what that may add to the skin, in mean bounding radii
 LARGEST_OF_MANY = 0.40  # the largest skin of several blocks, which have no close lists: each step looks at every candidate
@@ -227,25 +227,22 @@ def renew_lists(me, world, spheres, step):
     for block in range(first, last if with_account else first):
         hold_touching(block, spheres.first, close)
     rows = world.spheres.place.shape[0]
-    foresight = foresight_of(bodies, close, world.edges.dt, rows)
+    mean_bounding = 0.0
+    for bounding in bodies.bounding_radius:
+        mean_bounding += bounding / bodies.bounding_radius.size
+    foresight = min(foresight_of(bodies, lists, close, world.edges.dt, rows), LARGEST_FORESIGHT * mean_bounding)
     outdated = True
     close_skin = 0.0
     if single:
         close_skin = next_skin(close.skin[0], close.age[0], STEPS_PER_CLOSE_LIST, 0.5 * lists.skin[0])
         lists.age[0] += close.age[0]
         close.age[0] = 0
-        foresight = min(foresight, 0.5 * lists.skin[0])
         still = 0.5 * (lists.skin[0] - close_skin - foresight)  # the wide lists must last as long as the close ones
         begin, end = bodies_of(0, 1, bodies.species.size)
-        outdated = travelled(begin, end, bodies, lists.old_position, lists.old_orientation, still)
+        outdated = still < 0.0 or travelled(begin, end, bodies, lists.old_position, lists.old_orientation, still)
     if outdated:
-        mean_bounding = 0.0
-        for bounding in bodies.bounding_radius:
-            mean_bounding += bounding / bodies.bounding_radius.size
         skin = next_skin(lists.skin[0], lists.age[0], STEPS_PER_LIST, mean_bounding)
-        if not single:
-            skin = min(skin, LARGEST_OF_MANY * mean_bounding)
-            foresight = min(foresight, LARGEST_FORESIGHT * mean_bounding)
+        skin = max(skin, 2.0 * foresight) if single else min(skin, LARGEST_OF_MANY * mean_bounding)
         barrier(world.team)  # all threads have read the old skin and age
         if not find_candidates(me, world, spheres, skin, 0.0 if single else foresight):
             return False
@@ -261,14 +258,18 @@ def renew_lists(me, world, spheres, step):
 
 
 @inlined
-def foresight_of(bodies, lists, dt, rows):
+def foresight_of(bodies, lists, close, dt, rows):
     """By how much two spheres may approach each other (m) in the steps for which pairs must have been listed when they begin
-    to touch. The old lists are outdated because the fastest sphere has moved by half their skin."""
-    steps = 0.0 if rows == 1 else 1.0 if rows == 2 else 2.0
+    to touch. When lists become outdated, the fastest sphere has moved by half their skin. After a restart only the wide
+    lists tell how fast that was."""
+    if rows == 1:
+        return 0.0
+    steps = 1.0 if rows == 2 else 2.0
+    skin, age = (close.skin[0], close.age[0]) if close.age[0] > 0 else (lists.skin[0], lists.age[0])
     fastest = 0.0
     for b in range(bodies.mass.size):
         fastest = max(fastest, squared_distance(column(bodies.velocity, b), (0.0, 0.0, 0.0)))
-    return FASTER * steps * max(lists.skin[0] / max(lists.age[0], 1), 2.0 * dt * math.sqrt(fastest))
+    return FASTER * steps * max(skin / max(age, 1), 2.0 * dt * math.sqrt(fastest))
 
 
 @inlined
