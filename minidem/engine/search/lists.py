@@ -21,7 +21,9 @@ SMALLEST_SKIN, LARGEST_SKIN = 0.02, 0.5  # in mean bounding radii; for close lis
 # needs. Bodies may become half as fast again while lists are in use.
 FASTER = 1.5
 LARGEST_FORESIGHT = 1.0  # what that may add to the skin, in mean bounding radii
-LARGEST_OF_MANY = 0.35  # the largest skin of several blocks, which have no close lists: each step looks at every candidate
+# The largest skin of several blocks, which have no close lists: each step looks at every candidate. The room of lists
+# depends on it, and the bits of packings on that room.
+LARGEST_OF_MANY = 0.35
 
 
 @inlined
