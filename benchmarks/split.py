@@ -117,7 +117,9 @@ def _loops() -> tuple[Callable[..., Any], ...]:
             for block in range(lists.wanted.size):
                 place_listed(block, bodies, world.templates, spheres, lists)
             for block in range(lists.wanted.size):
-                contact_forces(block, 0, law, bodies, spheres, lists, world.team, world.walls, world.constants, 1)
+                contact_forces(
+                    block, 0, law, bodies, spheres, lists, world.touching, world.team, world.walls, world.constants, 1
+                )
 
     @loop
     def build_lists(n, world, skin):

@@ -1,4 +1,7 @@
-"""A contact law of your own, in a run, without touching the package: a linear spring.
+"""A contact law of your own, without any change to the package: a linear spring.
+
+    python own_law.py        # a collision of two balls
+    minidem run rods.toml --plugin own_law.py --set contact.law=spring --set material.plastic.stiffness=1e5
 
 F = k d,   U = 1/2 k d^2,   1/k = 1/k1 + 1/k2 (springs in series)
 

@@ -9,7 +9,7 @@
     trajectory[-1].position
 
 All numbers are in SI units; quaternions are (w, x, y, z). Importing or calling minidem leaves the process as it is: no
-warning filters, signal handlers or environment variables are set.
+warning filters or environment variables are set, and Python's handler of Ctrl-C is replaced only while a run is recorded.
 """
 
 from importlib import import_module
@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from .running.conduct import Result, resume, run
     from .running.contacts import Contacts
     from .running.simulation import Simulation
+    from .scenario.plugins import load_plugin
     from .scenario.reading import Scenario, load
+    from .views.shown import view
 
     __version__: str
 
@@ -40,9 +42,11 @@ _HOMES = {
     "Trajectory": "files.trajectory",
     "WriteError": "errors",
     "load": "scenario.reading",
+    "load_plugin": "scenario.plugins",
     "register": "engine.rotation.registry",
     "resume": "running.conduct",
     "run": "running.conduct",
+    "view": "views.shown",
 }
 _MODULES = ("laws", "schemes")  # for laws and schemes of one's own
 __all__ = [
@@ -58,10 +62,12 @@ __all__ = [
     "WriteError",
     "laws",
     "load",
+    "load_plugin",
     "register",
     "resume",
     "run",
     "schemes",
+    "view",
 ]
 
 

@@ -1,11 +1,41 @@
 """Errors that the command line reports without a traceback, and their messages."""
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from itertools import islice
+
+LISTED = 20  # faults of one kind that a message lists; the others are counted, or only said to be there
+COMPARED, LONGEST_NAME = 1000, 100  # valid names, and characters of a name, that are compared to find the nearest
+
+_with_flags: ContextVar[bool] = ContextVar("with_flags", default=False)
+
+
+@contextmanager
+def flags_in_messages() -> Iterator[None]:
+    """Within this, messages name options of the command line instead of arguments of Python functions."""
+    before = _with_flags.set(True)
+    try:
+        yield
+    finally:
+        _with_flags.reset(before)
+
+
+def option(argument: str) -> str:
+    """An argument of a Python function as messages name it: "overwrite=True", or --overwrite on the command line."""
+    return f"--{argument.partition('=')[0]}" if _with_flags.get() else argument
 
 
 class InputError(Exception):
     """Bad usage or a bad file; exit code 2. The message names the file, the problem and the remedy."""
+
+
+class NotRecorded(InputError, AttributeError):
+    """Numbers that a run did not record, because output.fields left them out."""
+
+    def __init__(self, what: str, field: str):
+        super().__init__(f'{what}: {field} is not recorded; add "{field}" to output.fields and run it again')
 
 
 class WriteError(Exception):
@@ -26,7 +56,9 @@ class ScenarioError(InputError):
 
 def nearest(word: str, valid: Iterable[str]) -> str | None:
     """The valid name that is most similar to `word`, ignoring case; None if none is similar."""
-    by_lower_case = {name.lower(): name for name in valid}
+    by_lower_case = {name.lower(): name for name in islice(valid, COMPARED) if len(name) <= LONGEST_NAME}
+    if len(word) > LONGEST_NAME:
+        return None
     close = difflib.get_close_matches(word.lower(), by_lower_case, n=1)
     return by_lower_case[close[0]] if close else None
 

@@ -1,7 +1,8 @@
 """What a rotational scheme of your own needs; see docs/own_scheme.py for an example.
 
 A scheme is three functions of one body, `start`, `advance` and `on_step`, each (q, spin, torque, inertia, dt) -> (q, spin).
-`register` adds it to the catalogue. The functions below are compiled; call them from yours.
+`register` adds it to the catalogue; commands load the file with --plugin. The functions below are compiled; call them from
+yours.
 """
 
 from .engine.compile.kernels import fused as compiled

@@ -63,7 +63,11 @@ def reached_from(name: str) -> set[str]:
 # The rooms, top to bottom. A room imports itself and the rooms above it, and nothing else.
 ROOMS = (
     "errors",
+    "printable",
+    "small_files",
     "machine",
+    "notebook",
+    "progress",
     "quaternions",
     "engine",
     "shapes",

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from ..errors import InputError
-from .options import Json, Quiet, ScenarioFile, Seed, Set, Threads, loaded
+from .options import Json, PluginFiles, Quiet, ScenarioFile, Seed, Set, Threads, loaded
 from .runs import announce_compiling
 from .terminal import print_message
 
@@ -20,6 +20,7 @@ def advise(
         str | None, typer.Option("--integrators", metavar="A,B,C", help="Integrators [default: that of the scenario].")
     ] = None,
     set_: Set = None,
+    plugin: PluginFiles = None,
     seed: Seed = None,
     threads: Threads = None,
     json_: Json = False,
@@ -32,7 +33,7 @@ def advise(
     """
     if not 0 < drift < 1:
         raise InputError(f"--drift {drift:g}: must be above 0 and below 1, for example 1e-5")
-    chosen, _ = loaded(scenario, set_, seed)
+    chosen, _ = loaded(scenario, set_, seed, plugin)
     from ..running.outlook import advise
     from ..scenario.values import integrator
 
@@ -48,7 +49,8 @@ def advise(
         print(json.dumps(report))
     elif not quiet:
         print(advice_table(report))
-        for note in dict.fromkeys(limit_of(choice) for choice in report["choices"] if choice["limit"]):
+        notes = [limit_of(choice) for choice in report["choices"] if choice["limit"]]
+        for note in dict.fromkeys(notes + [warning_of(choice) for choice in report["choices"] if choice["warning"]]):
             print_message(note)
 
 
@@ -74,6 +76,11 @@ def limit_of(choice: dict[str, Any]) -> str:
     if choice["dt"] is None:
         return f"{who}: no time step keeps the drift within the limit: {choice['limit']}"
     return f"* {who}: dt is limited by {choice['limit']}; the drift alone would allow a longer one"
+
+
+def warning_of(choice: dict[str, Any]) -> str:
+    """What a run with the advised dt warns about."""
+    return f"{choice['integrator']}, {choice['edges']} edges: a run with this dt warns, as it is above {choice['warning']}"
 
 
 def duration(seconds: float) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import InputError
-from .options import Json, Overwrite, Processes, Quiet
+from .options import Json, Overwrite, PluginFiles, Processes, Quiet
 from .terminal import print_message, stop_signals, study_table
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ def rotor(
     integrator: Annotated[
         str, typer.Option("--integrator", metavar="NAME", help="Rotational integrator; see minidem integrators.")
     ] = "spiral",
+    plugin: PluginFiles = None,
     dt: Annotated[float | None, typer.Option("--dt", metavar="DT", help="Time step, s [default: that of the case].")] = None,
     end: Annotated[float | None, typer.Option("--end", metavar="T", help="End time, s [default: that of the case].")] = None,
     plot: Annotated[
@@ -37,6 +38,7 @@ def rotor(
     Integrates one rigid body (in one case two) under a given torque and prints
     the errors against an analytic or reference solution.
     """
+    from ..engine.rotation.registry import SCHEMES
     from ..rotor.bench import bench_run, run
     from ..rotor.cases import CASES
 
@@ -50,6 +52,11 @@ def rotor(
         return
     if case is None:
         raise InputError("CASE: missing; try: minidem rotor constant-torque --integrator spiral (--list shows all cases)")
+    if integrator not in SCHEMES or plugin:
+        from ..scenario.plugins import known_after_search, load_plugins
+
+        load_plugins(plugin or ())
+        known_after_search(integrator, SCHEMES)
     if plot is not None:
         from ..views.motion import check_file, draw
 

@@ -1,13 +1,27 @@
 """view, movie: pictures of a run."""
 
 import json
+import platform
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ..errors import InputError
-from .options import Colour, Json, Overwrite, Quiet, Spheres, loaded
+from .options import (
+    Background,
+    Camera,
+    Colour,
+    ColourMap,
+    Json,
+    Overwrite,
+    Quiet,
+    Range,
+    ScaleBar,
+    Spheres,
+    Zoom,
+    loaded,
+)
 from .terminal import film_bar, print_message, stop_signals
 
 if TYPE_CHECKING:
@@ -32,14 +46,28 @@ def view(
     screenshot: Annotated[
         Path | None, typer.Option("--screenshot", metavar="FILE.png", help="Write a picture instead of opening a window.")
     ] = None,
+    browser: Annotated[
+        bool, typer.Option("--browser", help="Serve a page for a web browser on this machine instead of opening a window.")
+    ] = False,
+    port: Annotated[
+        int, typer.Option("--port", metavar="N", min=0, max=65535, help="Port of the page [default: a free one].")
+    ] = 0,
     size: Annotated[str, typer.Option("--size", metavar="WxH", help="Size of the picture, pixels.")] = "1200x1000",
+    camera: Camera = None,
+    zoom: Zoom = 1.0,
+    background: Background = "white",
+    transparent: Annotated[bool, typer.Option("--transparent", help="Leave the background of a PNG transparent.")] = False,
+    range_: Range = None,
+    colour_map: ColourMap = None,
+    scale_bar: ScaleBar = False,
     overwrite: Overwrite = False,
+    quiet: Quiet = False,
 ) -> None:
-    """Show a run in a window with a time slider, or as a picture.
+    """Show a run in a window or a web browser, or as a picture.
 
     Given a scenario file, shows its initial state.
     """
-    from ..views.colours import check_colour
+    from ..views.look import checked_look
     from ..views.pictures import check_picture, frame_at, picture
     from ..views.plotter import choose_window
     from ..views.viewer import Viewer
@@ -47,20 +75,39 @@ def view(
     if frame is not None and time is not None:
         raise InputError("--time: cannot be combined with --frame")
     if screenshot is not None:
-        check_picture(screenshot, overwrite)
-    check_colour(colour)
-    choose_window(interactive=screenshot is None)
+        check_picture(screenshot, overwrite, transparent)
+    elif transparent or scale_bar:
+        option = "--transparent" if transparent else "--scale-bar"
+        raise InputError(f"{option}: is for pictures; give --screenshot FILE.png as well")
+    if browser and screenshot is not None:
+        raise InputError("--screenshot: cannot be combined with --browser")
+    look = checked_look(camera, zoom, background, transparent, range_, colour_map, scale_bar, colour)
+    choose_window(interactive=screenshot is None and not browser)
     with to_see(run_dir) as trajectory:
         chosen = frame_at(trajectory, frame, time, str(run_dir))
         if screenshot is not None:
-            picture(trajectory, chosen, screenshot, colour, spheres, pixels(size))
+            width, height = pixels(size)
+            picture(trajectory, chosen, screenshot, colour, spheres, (width, height), look)
+            if not quiet:
+                print(f"written to    {screenshot}, {width} x {height} pixels, t = {trajectory.time[chosen]:.6g} s")
+        elif browser:
+            from ..views.browser import BrowserView
+
+            BrowserView(trajectory, chosen, colour, spheres, run_dir.name).serve(port, say_address)
         else:
-            Viewer(trajectory, chosen, colour, spheres).plotter.show()
+            Viewer(trajectory, chosen, colour, spheres, look=look).plotter.show()
+
+
+def say_address(address: str) -> None:
+    """Say where the page is, and how it is seen from another machine."""
+    port = address.rstrip("/").rpartition(":")[2]
+    print_message(f"open {address} in a browser; end with Ctrl-C")
+    print_message(f"from another machine, forward the port first: ssh -L {port}:127.0.0.1:{port} {platform.node()}")
 
 
 def to_see(run: Path) -> "Trajectory":
     """The trajectory of a run directory, or of the initial state of a scenario file."""
-    if run.suffix == ".toml":
+    if run.suffix == ".toml" and not run.is_dir():
         chosen, text = loaded(run, None, None)
         from ..running.conduct import initial_state
 
@@ -93,11 +140,17 @@ def movie(
     energy: Annotated[bool, typer.Option("--energy", help="Plot the energies over time in a corner.")] = False,
     colour: Colour = "species",
     spheres: Spheres = False,
-    shadows: Annotated[bool, typer.Option(help="Draw soft shadows; takes more than half of the time.")] = True,
+    shadows: Annotated[bool, typer.Option(help="Draw soft shadows; takes half of the time.")] = True,
     frames: Annotated[
         str | None,
         typer.Option("--frames", metavar="START:STOP", help="Use only these frames of the run; STOP is excluded."),
     ] = None,
+    camera: Camera = None,
+    zoom: Zoom = 1.0,
+    background: Background = "white",
+    range_: Range = None,
+    colour_map: ColourMap = None,
+    scale_bar: ScaleBar = False,
     overwrite: Overwrite = False,
     json_: Json = False,
     quiet: Quiet = False,
@@ -105,11 +158,11 @@ def movie(
     """Make a video of a run (MP4 or GIF)."""
     from ..files.trajectory import Trajectory
     from ..views import movie
-    from ..views.colours import check_colour
+    from ..views.look import checked_look
     from ..views.plotter import choose_window
 
-    check_colour(colour)
-    options = movie.Options(fps, pixels(size), slow, orbit, energy, colour, spheres, shadows)
+    look = checked_look(camera, zoom, background, False, range_, colour_map, scale_bar, colour)
+    options = movie.Options(fps, pixels(size), slow, orbit, energy, colour, spheres, shadows, look)
     file = movie.film_file(out, overwrite, options)
     if file != out and not quiet:
         print_message(f"{out}: MP4 needs ffmpeg, which was not found (pip install imageio-ffmpeg); writing {file}")

@@ -24,8 +24,23 @@ def plot(
     out: Annotated[
         Path | None,
         typer.Option(
-            "--out", metavar="STEM", help="Write STEM.png, .svg and .csv [default: DIR/plot, or energy for several runs]."
+            "--out",
+            metavar="FILE",
+            help="Write FILE.pdf, .svg or .png (300 dpi) by its ending, or .png and .svg without, and FILE.csv "
+            "[default: DIR/plot, or energy for several runs].",
         ),
+    ] = None,
+    columns: Annotated[
+        int | None, typer.Option("--columns", metavar="N", help="As wide as 1 or 2 columns of a page: 85 or 175 mm.")
+    ] = None,
+    title: Annotated[str | None, typer.Option("--title", metavar="TEXT", help="Title; empty for none.")] = None,
+    xlim: Annotated[str | None, typer.Option("--xlim", metavar="LOW:HIGH", help="Ends of the x axis.")] = None,
+    ylim: Annotated[
+        str | None, typer.Option("--ylim", metavar="LOW:HIGH", help="Ends of the y axis of the deviation.")
+    ] = None,
+    xlabel: Annotated[str | None, typer.Option("--xlabel", metavar="TEXT", help="Label of the x axis.")] = None,
+    ylabel: Annotated[
+        str | None, typer.Option("--ylabel", metavar="TEXT", help="Label of the y axis of the deviation.")
     ] = None,
     json_: Json = False,
     quiet: Quiet = False,
@@ -34,12 +49,12 @@ def plot(
     """Plot the energy error of a study, or the energies of runs.
 
     For a study, plots the energy deviation against the time step, with slopes;
-    for runs, the energies over time. Writes PNG, SVG and CSV.
+    for runs, the energies over time. Writes a figure, and its data as CSV.
     """
-    from ..views.plots import plot_of, stem_of, write
+    from ..views.plots import formats_of, layout_of, plot_of, stem_of, write
 
-    drawn = plot_of(directories, measure)
-    files = [str(file) for file in write(drawn, stem_of(directories, out, overwrite))]
+    drawn = plot_of(directories, measure, layout_of(columns, title, xlim, ylim, xlabel, ylabel))
+    files = [str(file) for file in write(drawn, stem_of(directories, out, overwrite), formats_of(out))]
     if json_:
         print(json.dumps({"files": files, **drawn.report}))
     elif not quiet:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import InputError
-from .options import CheckpointEvery, Json, MaxWall, Overwrite, Quiet, ScenarioFile, Seed, Set, Threads, loaded
+from .options import CheckpointEvery, Json, MaxWall, Overwrite, PluginFiles, Quiet, ScenarioFile, Seed, Set, Threads, loaded
 from .terminal import print_message, progress_bar, stop_signals
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 def run(
     scenario: ScenarioFile,
     set_: Set = None,
+    plugin: PluginFiles = None,
     out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Run directory [default: output/NAME].")] = None,
     seed: Seed = None,
     threads: Threads = None,
@@ -31,7 +32,7 @@ def run(
 ) -> None:
     """Run a scenario; record its trajectory and energies."""
     limit = seconds(max_wall)
-    chosen, text = loaded(scenario, set_, seed)
+    chosen, text = loaded(scenario, set_, seed, plugin)
     from ..files.names import default_directory
     from ..running.conduct import run
 
@@ -56,12 +57,15 @@ def run(
 
 def resume(
     run_dir: Annotated[Path, typer.Argument(metavar="RUN", help="Run directory.", show_default=False)],
+    plugin: PluginFiles = None,
     threads: Threads = None,
     checkpoint_every: CheckpointEvery = 60.0,
     max_wall: MaxWall = None,
     force: Annotated[
         bool,
-        typer.Option("--force", help="Continue with another version or processor; results may differ in the last bits."),
+        typer.Option(
+            "--force", help="Continue with another version, processor or plugin; results may differ, often in the last bits."
+        ),
     ] = False,
     json_: Json = False,
     quiet: Quiet = False,
@@ -72,7 +76,9 @@ def resume(
     """
     limit = seconds(max_wall)
     from ..running.conduct import resume
+    from ..scenario.plugins import load_plugins
 
+    load_plugins(plugin or ())
     with stop_signals() as received, progress_bar(run_dir.name, quiet) as on_progress:
         result = resume(
             run_dir,
@@ -90,6 +96,7 @@ def resume(
 def check(
     scenario: ScenarioFile,
     set_: Set = None,
+    plugin: PluginFiles = None,
     seed: Seed = None,
     threads: Threads = None,
     json_: Json = False,
@@ -99,7 +106,7 @@ def check(
 
     Prints sizes, masses, time scales, the expected energy drift and the expected wall time.
     """
-    chosen, _ = loaded(scenario, set_, seed)
+    chosen, _ = loaded(scenario, set_, seed, plugin)
     from ..running.outlook import outlook
 
     announce_compiling(chosen, quiet)
@@ -115,6 +122,7 @@ def check(
         contact = f"{report['dt_hertz']:.3g} contact times"
     print(f"system        {counted(report['bodies'], report['spheres'])}")
     print(f"memory        about {report['memory_mb']:.1f} MB")
+    print(f"disk          about {report['disk_mb']:.3g} MB{' before compression' if chosen.output.compression else ''}")
     print(f"dt            {report['dt']:.4g} s = {report['dt_rayleigh']:.3g} Rayleigh times; {contact}")
     print(f"suggested dt  {report['dt_good']:.2g} s or less: {report['dt_good_reason']}")
     if report["drift"] is not None:
@@ -189,7 +197,7 @@ def seconds(text: str | None) -> float:
 
 def announce_compiling(scenario: "Scenario", quiet: bool) -> None:
     """Say on stderr that kernels are about to be compiled, if they are not in the cache."""
-    from ..running.given import compiled_mark
+    from ..running.given import are_compiled
 
-    if not quiet and not compiled_mark(scenario).exists():
+    if not quiet and not are_compiled(scenario):
         print_message(f"compiling the kernels for {scenario.integrator.rotation} (first run only, up to half a minute) ...")

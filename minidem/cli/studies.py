@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import InputError
-from .options import Json, Overwrite, Processes, Quiet
+from .options import Json, Overwrite, PluginFiles, Processes, Quiet
 from .terminal import print_message, stop_signals, study_table
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 def study(
     file: Annotated[Path, typer.Argument(metavar="STUDY.toml", help="Study file.", show_default=False)],
     out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Study directory [default: output/NAME].")] = None,
+    plugin: PluginFiles = None,
     resume: Annotated[bool, typer.Option("--resume", help="Run only what is missing.")] = False,
     retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Like --resume, and repeat failed runs.")] = False,
     only: Annotated[
@@ -44,10 +45,11 @@ def study(
     """
     from ..files.names import default_directory
     from ..machine import processors
+    from ..scenario.plugins import load_plugins
     from ..study import conduct as studies
     from ..study.plan import load_study
 
-    plan = load_study(file)
+    plan = load_study(file, load_plugins(plugin or ()))
     out = out or default_directory(plan.name)
     cells = plan.chosen(only) if only else list(plan.cells)
     if list_:

@@ -3,13 +3,20 @@
 import contextlib
 import signal
 import sys
+import time
 from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
+from ..printable import printable
+from ..progress import watched
+
 if TYPE_CHECKING:
-    from ..running.conduct import Progress
+    from ..running.progress import Progress
     from ..study.conduct import Progress as StudyProgress
+
+
+PATIENCE = 2.0  # s of a preparation before its progress is shown
 
 
 def print_message(text: str) -> None:
@@ -42,12 +49,35 @@ def is_hidden(quiet: bool) -> bool:
 
 
 @contextlib.contextmanager
+def preparations_shown(quiet: bool) -> Iterator[None]:
+    """Show on stderr, in one line that goes again, how far preparations are that take longer than PATIENCE."""
+    if is_hidden(quiet):
+        yield
+        return
+    began, shown = time.monotonic(), ""
+
+    def show(what: str, part: float) -> None:
+        nonlocal shown
+        if time.monotonic() - began > PATIENCE and shown != (line := f"{what}: {part:.0%}"):
+            print(f"\r{line:<{len(shown)}}", end="", file=sys.stderr, flush=True)
+            shown = line
+
+    try:
+        with watched(show):
+            yield
+    finally:
+        if shown:
+            print(f"\r{'':<{len(shown)}}\r", end="", file=sys.stderr, flush=True)
+
+
+@contextlib.contextmanager
 def progress_bar(name: str, quiet: bool) -> Iterator[Callable[["Progress"], None]]:
     """A progress bar on stderr with the remaining time and the energy drift; yields the function that updates it."""
     if is_hidden(quiet):
         yield lambda progress: None
         return
     from rich.console import Console
+    from rich.markup import escape
     from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
 
@@ -59,12 +89,17 @@ def progress_bar(name: str, quiet: bool) -> Iterator[Callable[["Progress"], None
         TextColumn("energy drift {task.fields[drift]}"),
     )
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(name, total=None, drift="")
+        task = bar.add_task(escape(printable(name)), total=None, drift="")
+
+        def prepare(what: str, part: float) -> None:
+            bar.update(task, description=f"{name}: {what}", completed=part, total=1.0)
 
         def show(progress: "Progress") -> None:
-            bar.update(task, completed=progress.step, total=progress.steps, drift=f"{progress.drift:.1e}")
+            drift = f"{progress.drift:.1e}"
+            bar.update(task, description=name, completed=progress.step, total=progress.steps, drift=drift)
 
-        yield show
+        with watched(prepare):
+            yield show
 
 
 @contextlib.contextmanager
@@ -74,10 +109,11 @@ def film_bar(name: str, quiet: bool) -> Iterator[Callable[[int, int], None]]:
         yield lambda done, of: None
         return
     from rich.console import Console
+    from rich.markup import escape
     from rich.progress import Progress as Bar
 
     with Bar(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(name, total=None)
+        task = bar.add_task(escape(printable(name)), total=None)
         yield lambda done, of: bar.update(task, completed=done, total=of)
 
 

@@ -104,25 +104,27 @@ def kernels() -> Finding:
 
 def stale_kernels() -> str:
     """Remedy for compiled kernels that do not work."""
+    install = "pip install --force-reinstall numba llvmlite"
     try:
         from ..engine.compile.cache import cache_directory
 
-        folder = str(cache_directory())
+        folder = str(cache_directory() or "")
     except Exception:
         folder = "the folder of compiled kernels"
-    return f"delete {folder}; if that does not help, pip install --force-reinstall numba llvmlite"
+    return f"delete {folder}; if that does not help, {install}" if folder else install
 
 
 def cache() -> Finding:
     """Folder of compiled kernels."""
     from ..engine.compile.cache import cache_directory
+    from ..engine.compile.sealed import told
 
     folder = cache_directory()
-    if folder.name.startswith("minidem-"):  # a temporary one
-        given = os.environ.get("MINIDEM_CACHE_DIR")
-        remedy = "set MINIDEM_CACHE_DIR to a writable directory"
-        wanted = f"MINIDEM_CACHE_DIR={given}" if given else "$XDG_CACHE_HOME/minidem or ~/.cache/minidem"
-        return Finding("warning", f"{wanted} cannot be written to, so every process compiles its kernels again", remedy)
+    if folder is None:
+        return Finding("warning", *told["folder"].rsplit("; ", 1))
+    if not os.access(folder, os.W_OK):
+        found = f"{folder} cannot be written to, so every process compiles what is not in it"
+        return Finding("warning", found, f"chmod u+w {folder}, or set MINIDEM_CACHE_DIR to a folder of your own")
     kept = sum(file.stat().st_size for file in folder.parent.rglob("*") if file.is_file())
     free = shutil.disk_usage(folder).free
     found = f"{folder.parent}, {kept / 1e6:.0f} MB of kernels, {free / 1e9:.1f} GB free"

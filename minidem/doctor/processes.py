@@ -1,13 +1,14 @@
 """Checks in processes of their own, with a time limit: libraries may crash or hang. Needs the standard library only."""
 
 import contextlib
-import json
 import os
 import signal
 import subprocess
 import sys
 from typing import Any
 
+from ..errors import InputError
+from ..small_files import decoded, json_of
 from .findings import Finding, last_line, said
 
 
@@ -33,8 +34,8 @@ def in_a_process(check: str, arguments: tuple[Any, ...], scratch: str | None, li
             if pipe:
                 pipe.close()
     try:
-        return Finding(**json.loads(reply))
-    except (ValueError, TypeError):
+        return Finding(**json_of(decoded(reply, check, ""), check, ""))
+    except (InputError, TypeError):
         code_or_signal = (
             f"code {process.returncode}" if process.returncode >= 0 else signal.Signals(-process.returncode).name
         )

@@ -14,7 +14,7 @@ def report(as_json: bool) -> int:
     """Run all checks and print the results as lines or as JSON; returns the exit code."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, stopped)
-    if isinstance(sys.stdout, io.TextIOWrapper):
+    if isinstance(sys.stdout, io.TextIOWrapper):  # also without the command line
         sys.stdout.reconfigure(errors="backslashreplace")  # folder names may hold any character
     if not as_json and sys.stderr.isatty():
         print("checking; takes half a minute if kernels must be compiled ...", file=sys.stderr, flush=True)

@@ -18,9 +18,7 @@ from .compile.kernels import inlined, internal
 from .geometry import FOUR, column, index, sphere
 from .search.ordering import order_of_spheres
 from .separation import from_sphere, from_wall, separation, squared_distance_and_reach
-from .state import BLOCK, Spheres
-
-ONE_LIST = np.uint32(1)
+from .state import BLOCK, MADE, Spheres
 
 
 @inlined
@@ -66,18 +64,19 @@ def before(place, s, b, bodies, dt):
 
 
 @internal
-def forget_unlisted(block, step, spheres, lists):
+def forget_unlisted(block, step, spheres, lists, touching):
     """The places before of the spheres of a block that its old lists did not have are not known: set them to NaN."""
-    lists.made[block] += ONE_LIST
-    first, made, before = index(spheres.first[block * BLOCK]), lists.made[block], lists.made[block] - ONE_LIST
+    before = touching.count[block, MADE]
+    first, made = index(spheres.first[block * BLOCK]), before + 1
+    touching.count[block, MADE] = made
     now, rows = row_of(step, spheres.place), index(spheres.place.shape[0])
     for k in range(first, first + index(lists.listed_count[block])):
         s = index(lists.listed[k])
-        if lists.listed_in[s] != before:
+        if touching.listed_in[s] != before:
             for row in range(rows):
                 if row != now:
                     spheres.place[row, FOUR * s] = np.nan
-        lists.listed_in[s] = made
+        touching.listed_in[s] = made
 
 
 def forget_all(world):
@@ -88,10 +87,10 @@ def forget_all(world):
 def known_places(world, step):
     """The listed spheres (l,), and where they are and were (h, l, 3), m, the last step first; NaN if that is not known. None
     are needed if there is a row for this step only."""
-    lists, spheres = world.close, world.spheres
+    touching, spheres = world.touching, world.spheres
     if len(spheres.place) == 1:
         return np.zeros(0, np.int64), np.zeros((1, 0, 3))
-    listed = np.flatnonzero(lists.listed_in == lists.made[spheres.owner // BLOCK])
+    listed = np.flatnonzero(touching.listed_in == touching.count[spheres.owner // BLOCK, MADE])
     return listed, np.array([centres[listed] for centres in _centres(spheres, step)])
 
 

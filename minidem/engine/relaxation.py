@@ -49,21 +49,21 @@ def relax(forces, edges, world, size, first, pace, energy):
     calls. `energy` receives the elastic energy (J) before each step. Returns the number of steps made, and whether the lists
     need more room.
     """
-    bodies, lists = world.bodies, world.lists
+    bodies, elastic = world.bodies, world.touching.elastic
     force, torque = bodies.force, bodies.torque
     v, w = bodies.velocity, bodies.spin
     mass, inertia = bodies.mass, bodies.inertia
     spheres = spheres_at(0, world.spheres)
     for step in range(energy.size):
         outdated = False
-        for block in range(lists.elastic.size):
+        for block in range(elastic.size):
             outdated |= place_block(block, bodies, world.templates, spheres, world.close)
         if not find_forces(0, forces, edges, world, spheres, outdated, False, 0.0, 0, False):
             return step, True
         world.close.age[0] += 1
         energy[step] = 0.0
-        for block in range(lists.elastic.size):
-            energy[step] += lists.elastic[block]
+        for block in range(elastic.size):
+            energy[step] += elastic[block]
         power = 0.0
         for b in range(first, size.size):
             for c in range(3):

@@ -149,24 +149,28 @@ class Lists(NamedTuple):
     wanted: np.ndarray  # (k,) int64, number of candidates of each block
     subject: np.ndarray  # (c,) uint32, the sphere that has the candidate
     candidate: np.ndarray  # (c,) uint32, sphere; s + w for wall w
-    # Which pairs touched when forces were last found, and which had begun or ceased to touch in that step: (c / CHUNK,)
-    # uint64, a bit for each pair. The highest bit is that of the first pair of its chunk.
-    touched: np.ndarray
-    changed: np.ndarray
-    # Chunks with pairs at edges, see contact/edges.mark_edges. Those of a block start at room / CHUNK
-    marked_word: np.ndarray  # (c / CHUNK,) uint32, number of the chunk
-    marks: np.ndarray  # (c / CHUNK,) uint64, bits of its pairs
-    marked_count: np.ndarray  # (k,) int64, number of these chunks
-    held: np.ndarray  # (c,) uint64, pairs of the old lists while new ones are made; see search/touching.py
-    held_count: np.ndarray  # (k,) int64, their number, or UNKNOWN
-    made: np.ndarray  # (k,) uint32, how often the lists of each block were made
-    listed_in: np.ndarray  # (s,) uint32, the last of these lists that listed the sphere
     skin: Annotated[np.ndarray, Field((1,), "m", kept=True)]  # decides, with the age, how the next lists are made
     age: Annotated[np.ndarray, Field((1,), "1", kept=True, dtype=np.int64)]  # steps since the lists were made
     old_position: np.ndarray  # (3, n) Bodies.position when the lists were made
     old_orientation: np.ndarray  # (4, m); (4, 0) if no body has a sphere off its centre of mass
+
+
+IN_CONTACT, AT_EDGES, HELD, MADE = range(4)  # columns of Touching.count
+
+
+class Touching(NamedTuple):
+    """What was seen when forces were last found, of the pairs on the lists that a step uses."""
+
     elastic: np.ndarray  # (k,) elastic energy of each block, J
-    contacts: np.ndarray  # (k,) int64, number of contacts of each block when its forces were last found
+    # Four numbers of each block, in a cache line of its own: contacts; chunks with pairs at edges; pairs in `held`, or
+    # UNKNOWN; how often its lists were made
+    count: np.ndarray  # (k, 8) int64
+    # Four words for each chunk of pairs. The first two have a bit for each pair, the highest for the first pair: whether it
+    # touched, and whether it had begun or ceased to touch in that step. The other two, from Lists.room / CHUNK on for each
+    # block: the number of a chunk with pairs at edges, and the bits of these pairs; see contact/edges.mark_edges
+    word: np.ndarray  # (4 c / CHUNK,) uint64
+    held: np.ndarray  # (c,) uint64, pairs of the old lists while new ones are made; see search/touching.py
+    listed_in: np.ndarray  # (s,) uint32, the last list that listed the sphere, by how often lists were made
 
 
 CORRECTED_WINDOW = 7  # of Edges
@@ -245,6 +249,7 @@ class World(NamedTuple):
     grid: Grid
     lists: Lists
     close: Lists  # the lists that a step uses: the close lists of a single block (see search/lists.narrow), else `lists`
+    touching: Touching
     team: Team
     edges: Edges
     account: Account

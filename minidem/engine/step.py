@@ -5,7 +5,7 @@ from .contact.edges import edge_scene
 from .contact.forces import contact_forces
 from .places import spheres_at
 from .search.lists import place_listed, renew_lists, travelled
-from .state import BLOCK
+from .state import BLOCK, IN_CONTACT
 from .threads import any_says, barrier, bodies_of, share
 from .watching import INSPECT_EVERY, alarmed, inspect, steps_to_inspection
 
@@ -52,7 +52,7 @@ def find_forces(me, forces, edges, world, spheres, outdated, inspected, dt, step
     at_edges = False
     for block in range(first, last):
         at_edges |= contact_forces(
-            block, me, forces, bodies, spheres, close, team, world.walls, world.constants, world.edges.window
+            block, me, forces, bodies, spheres, close, world.touching, team, world.walls, world.constants, world.edges.window
         )
     if at_edges or (ending and team.edge_count[me, 0] > 0):
         edges(first, last, me, step, ending, world.edges.dt, edge_scene(world))
@@ -81,7 +81,7 @@ def advance(me, steps, dt, gravity, rotate, forces, edges, world, pending):
         for block in range(first, last):  # one block at a time: it stays in the processor's cache
             if not pending:
                 begin, end = bodies_of(block, block + 1, n)
-                kick_and_drift(begin, end, world.close.contacts[block] == 0, bodies, gravity, dt)
+                kick_and_drift(begin, end, world.touching.count[block, IN_CONTACT] == 0, bodies, gravity, dt)
                 last_lane = min((block + 1) * BLOCK, lanes)
                 rotate(bodies.orientation, bodies.spin, bodies.torque, bodies.inertia, block * BLOCK, last_lane, dt)
             outdated |= place_block(block, bodies, world.templates, spheres, world.close)

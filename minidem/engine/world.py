@@ -13,6 +13,8 @@ from .state import (
     CHUNK,
     CONTACTS,
     EDGES,
+    HELD,
+    IN_CONTACT,
     Account,
     Edges,
     Grid,
@@ -21,6 +23,7 @@ from .state import (
     Spheres,
     Team,
     Templates,
+    Touching,
     World,
     aligned,
 )
@@ -28,6 +31,7 @@ from .surfaces.plane import gaps
 
 LEVELS = 24  # size classes of bodies, each twice as large as the one before; the last has no upper bound
 SPARE = 1.2  # room for candidates, times their present number
+TOGETHER = 2**18  # candidate pairs that NumPy looks at together: about 50 MB
 FIRST_ROOM = 4  # candidates per sphere, until their number is known
 NO_LIMITS = Limits()
 NO_EDGES = Edges()
@@ -71,25 +75,20 @@ def make_world(bodies, templates, walls, constants, threads=1, skin=0.0, limits=
         capacity=np.zeros(blocks, np.int64),
         subject=np.empty(0, np.uint32),
         candidate=np.empty(0, np.uint32),
-        touched=np.empty(0, np.uint64),
-        changed=np.empty(0, np.uint64),
-        marked_word=np.empty(0, np.uint32),
-        marks=np.empty(0, np.uint64),
-        marked_count=np.zeros(blocks, np.int64),
-        held=np.empty(0, np.uint64),
-        held_count=np.zeros(blocks, np.int64),
-        made=np.zeros(blocks, np.uint32),
-        listed_in=np.zeros(owner.size, np.uint32),
         skin=np.array([skin]),
         age=np.zeros(1, np.int64),
         old_position=np.full((3, n), np.nan),  # outdated
         old_orientation=np.zeros((4, turning)),
-        elastic=np.zeros(blocks),
-        contacts=np.ones(blocks, np.int64),  # not known: the forces in `bodies` may be anything
     )
-    close = lists
-    if blocks == 1:
-        close = Lists(*(values.copy() for values in lists))._replace(elastic=lists.elastic)
+    close = Lists(*(values.copy() for values in lists)) if blocks == 1 else lists
+    touching = Touching(
+        elastic=np.zeros(blocks),
+        count=np.zeros((blocks, 8), np.int64),
+        word=np.empty(0, np.uint64),
+        held=np.empty(0, np.uint64),
+        listed_in=np.zeros(owner.size, np.uint32),
+    )
+    touching.count[:, IN_CONTACT] = 1  # not known: the forces in `bodies` may be anything
     team = Team(
         size=threads,
         sync=np.zeros(16, np.int64),
@@ -115,7 +114,7 @@ def make_world(bodies, templates, walls, constants, threads=1, skin=0.0, limits=
     spheres = Spheres(first, owner, material, place)
     account = Account(np.zeros(blocks), np.zeros(blocks), np.zeros(blocks, np.int64))
     grid = grid_for(bodies.bounding_radius)
-    world = World(bodies, templates, walls, constants, spheres, grid, lists, close, team, edges, account)
+    world = World(bodies, templates, walls, constants, spheres, grid, lists, close, touching, team, edges, account)
     make_room(world)
     return world
 
@@ -128,11 +127,12 @@ def make_room(world):
         lists.room[1:], lists.capacity[:] = room, capacity
         for values in (lists.subject, lists.candidate):  # in place: memory for two sets of lists is not needed
             values.resize(room[-1], refcheck=False)
-        lists.held.resize(room[-1], refcheck=False)
-        for words in (lists.touched, lists.changed, lists.marked_word, lists.marks):
-            words.resize(room[-1] // CHUNK, refcheck=False)
-            words[:] = 0
-        lists.held_count[:], lists.old_position[:] = UNKNOWN, np.nan
+        lists.old_position[:] = np.nan
+    touching = world.touching
+    touching.held.resize(room[-1], refcheck=False)
+    touching.word.resize(4 * room[-1] // CHUNK, refcheck=False)
+    touching.word[:] = 0
+    touching.count[:, HELD] = UNKNOWN
 
 
 def grid_for(bounding):
@@ -159,13 +159,15 @@ def grid_for(bounding):
 
 
 def candidate_pairs(world):
-    """The listed pairs of each block, each pair once: spheres (p,) and candidates (p,), which are spheres or, with the
-    number of spheres added, walls."""
+    """The listed pairs, up to TOGETHER of a block at a time, each pair once: spheres (p,) and candidates (p,), which are
+    spheres or, with the number of spheres added, walls."""
     spheres, lists = world.spheres, world.lists
     for start, count in zip(lists.room, lists.wanted, strict=False):
-        i, j = (values[start : start + count].astype(np.int64) for values in (lists.subject, lists.candidate))
-        once = (j >= spheres.owner.size) | (i < j)  # a pair across blocks is on the lists of both
-        yield i[once], j[once]
+        for begin in range(start, start + max(count, 1), TOGETHER):
+            some = slice(begin, min(begin + TOGETHER, start + count))
+            i, j = (values[some].astype(np.int64) for values in (lists.subject, lists.candidate))
+            once = (j >= spheres.owner.size) | (i < j)  # a pair across blocks is on the lists of both
+            yield i[once], j[once]
 
 
 class Pairs(NamedTuple):
@@ -193,9 +195,12 @@ def measured_pairs(world, centre):
         yield Pairs(i, j, wall, distance, reach, normal)
 
 
-def near_pairs(position, bounding, skin):
-    """(2, p) pairs a < b of bodies at `position` (3, n) whose bounding spheres are closer than the skin, ascending."""
+def near_pairs(position, bounding, skin, most=2**62):
+    """(2, p) pairs a < b of bodies at `position` (3, n) whose bounding spheres are closer than the skin, ascending.
+    MemoryError if there are more than `most`."""
     pairs, near, grid = np.empty((2, 4 * bounding.size), np.int64), np.empty(bounding.size, np.uint32), grid_for(bounding)
-    while (count := body_pairs(position, bounding, skin, grid, near, pairs)) > pairs.shape[1]:
+    while (count := body_pairs(position, bounding, skin, grid, near, pairs, most)) > pairs.shape[1]:
+        if count > most:
+            raise MemoryError(f"more than {most} pairs are near each other")
         pairs = np.empty((2, count), np.int64)
     return pairs[:, :count].copy()

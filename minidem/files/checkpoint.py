@@ -4,7 +4,7 @@ It holds the arrays that the next step starts from, as they are in memory, and n
 arrays these are is not known here: the caller passes them by name, with their units.
 
 The file is HDF5 with a user block that holds the SHA-256 of the rest, so that damage is found before HDF5 reads the file. It
-is written beside the last one, synced to disk, and replaces it; the last one stays as checkpoint.previous.h5.
+is written beside the last one, synced to the disk, and replaces it; the last one stays as checkpoint.previous.h5.
 """
 
 import difflib
@@ -21,13 +21,15 @@ from numpy.typing import NDArray
 
 from ..errors import InputError
 from ..scenario.reading import Scenario, parse
-from .hdf5 import DAMAGE, element
+from .chunks import Places
+from .hdf5 import DAMAGE, element, group_at, members
 from .names import CHECKPOINT, PREVIOUS
 from .series import fixed
-from .whole import replacing, sync
+from .whole import replacing
 
 HEAD = 512  # bytes of the user block
-LAYOUT = 4  # raised when the names of the datasets change
+MOST_NAMES = 1000  # of datasets of a state, which has about forty
+LAYOUT = 5  # raised when the names of the datasets change
 
 State = dict[str, NDArray[Any]]  # what the next step starts from, by name
 
@@ -40,6 +42,7 @@ class Checkpoint:
     origin: dict[str, str]  # what the state depends on: scenario, versions, clumps
     frames: int  # in the trajectory
     rows: int  # in the energy log
+    places: Places  # of these in the trajectory's file
     wall_s: float  # wall time of all steps, s
 
 
@@ -61,19 +64,26 @@ def differences(then: dict[str, str], now: dict[str, str], but: tuple[str, ...] 
             lines += [f"{name}:", *(f"  {line}" for line in changes if not line.startswith("@@"))]
         elif name.startswith("clump."):
             lines.append(f"{name}: its spheres or masses have changed; was a file edited?")
+        elif name.startswith("plugin."):
+            what = "it was not from a plugin before" if old == "none" else f"its SHA-256 was {old[:16]}..., is {new[:16]}"
+            lines.append(f"{name}: the plugin has changed: {what}")
         else:
             lines.append(f"{name}: was {old}, is {new}")
     return lines
 
 
 def write_checkpoint(directory: Path, checkpoint: Checkpoint, units: Mapping[str, str]) -> None:
-    """Replace the checkpoint of a run directory; `units` has the unit of each array of the state."""
+    """Replace the checkpoint of a run directory; `units` has the unit of each array of the state. Its name is on the disk
+    only after a `sync` of the directory: until then, the old one may come back."""
     with replacing(directory / CHECKPOINT, locked=True) as new:
         with h5py.File(new, "x", userblock_size=HEAD) as file:
             for name, values in checkpoint.state.items():
                 fixed(file, f"state/{name}", values, units[name])
             for name, text in checkpoint.origin.items():
                 file[f"origin/{name}"] = np.frombuffer(text.encode(), np.uint8)
+            places = file.create_group("places")
+            for name, offsets in checkpoint.places.items():
+                fixed(places, name, offsets, "1")
             for name in ("frames", "rows", "wall_s"):
                 file[name] = getattr(checkpoint, name)
         with open(new, "r+b") as raw:
@@ -84,7 +94,6 @@ def write_checkpoint(directory: Path, checkpoint: Checkpoint, units: Mapping[str
             os.fsync(raw.fileno())
         if (directory / CHECKPOINT).exists():
             os.replace(directory / CHECKPOINT, directory / PREVIOUS)
-    sync(directory)
 
 
 def head_of(raw: Any) -> bytes:
@@ -107,29 +116,37 @@ def read_checkpoint(path: Path) -> Checkpoint:
             if head != head_of(raw):
                 raise damaged
         with h5py.File(path, "r") as file:
+            left = path.stat().st_size  # bytes that there may be; names may be links to one dataset
 
             def value(name: str) -> Any:
+                nonlocal left
                 found = element(file, name)
                 if found.dtype.kind not in "iuf" or found.external or found.is_virtual or found.chunks:
                     raise damaged
-                if found.nbytes > min(found.id.get_storage_size(), path.stat().st_size):
+                left -= found.nbytes
+                if left < 0 or found.nbytes > found.id.get_storage_size():
                     raise damaged  # it declares more than the file holds
                 return found[()]
 
-            state = {name: np.asarray(value(f"state/{name}")) for name in dataset_names(element(file, "state"))}
-            origin = {name: value(f"origin/{name}").tobytes().decode() for name in element(file, "origin")}
+            state, places = (
+                {name: np.asarray(value(f"{group}/{name}")) for name in dataset_names(group_at(file, group), path)}
+                for group in ("state", "places")
+            )
+            origin = {name: value(f"origin/{name}").tobytes().decode() for name in members(group_at(file, "origin"), path)}
             frames, rows, wall_s = (value(name).item() for name in ("frames", "rows", "wall_s"))
-            return Checkpoint(state, origin, frames, rows, float(wall_s))
+            return Checkpoint(state, origin, frames, rows, places, float(wall_s))
     except DAMAGE:
         raise damaged from None
 
 
-def dataset_names(group: h5py.Group) -> list[str]:
-    """Paths of the datasets in a group and in the groups in it."""
+def dataset_names(group: h5py.Group, path: Path) -> list[str]:
+    """Paths of the datasets in a group of the file at `path` and in the groups in it, of which there are few."""
     names: list[str] = []
-    for name in group:
+    for name in members(group, path):
         found = element(group, name)
-        names += [f"{name}/{inner}" for inner in found] if isinstance(found, h5py.Group) else [name]
+        names += [f"{name}/{inner}" for inner in members(found, path)] if isinstance(found, h5py.Group) else [name]
+        if len(names) > MOST_NAMES:
+            raise ValueError(f"{group.name} names more than {MOST_NAMES} datasets")
     return names
 
 

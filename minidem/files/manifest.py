@@ -8,10 +8,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeGuard
 
+from ..errors import InputError
 from ..machine import version
+from ..small_files import MissingFile, json_of, text_of
 from .whole import write_whole
 
 LARGEST_MANIFEST = 2**24  # bytes
+REMEDY = "remove the file to use the run without it"
 PACKAGES = ("numpy", "numba", "scipy", "h5py", "pydantic")  # whose versions are recorded
 
 
@@ -33,15 +36,17 @@ def new_manifest(seed: int, threads: int) -> dict[str, Any]:
 
 
 def manifest_of(directory: Path) -> dict[str, Any]:
-    """The manifest of a run directory; empty if it cannot be read, as after a run was killed at its very start."""
+    """The manifest of a run directory; empty if there is none, or nothing in it, as after a run was killed at its very
+    start. InputError if it is damaged."""
     path = directory / "manifest.json"
     try:
-        if not path.is_file() or path.stat().st_size > LARGEST_MANIFEST:  # a pipe might never end
-            return {}
-        manifest = json.loads(path.read_text())
-    except (OSError, ValueError, RecursionError):
+        text = text_of(path, LARGEST_MANIFEST, REMEDY)
+    except MissingFile:
         return {}
-    return manifest if isinstance(manifest, dict) else {}
+    manifest = json_of(text, path, REMEDY) if text else {}
+    if not isinstance(manifest, dict):
+        raise InputError(f"{path}: line 1: must be a JSON object; {REMEDY}")
+    return manifest
 
 
 def write_manifest(directory: Path, manifest: dict[str, Any]) -> None:
@@ -73,7 +78,10 @@ def is_summary(found: Any) -> TypeGuard[dict[str, Any]]:
 
 def writer_of(directory: Path) -> int | None:
     """The id of the process that is writing a run there, if it is alive and on this machine."""
-    manifest = manifest_of(directory)
+    try:
+        manifest = manifest_of(directory)
+    except InputError:
+        return None
     process = manifest.get("pid")
     if manifest.get("status") != "running" or manifest.get("host") != platform.node():
         return None

@@ -1,6 +1,5 @@
 """Rows of a run as they grow: time-dependent elements of trajectory.h5 (H5MD 1.1), and energy.csv."""
 
-import csv
 import math
 from itertools import islice
 from pathlib import Path
@@ -10,6 +9,7 @@ import h5py
 import numpy as np
 
 from ..errors import InputError
+from ..small_files import csv_of
 from .hdf5 import DAMAGE, element, numbers_at
 
 FRAME = {  # name: (components, unit)
@@ -21,7 +21,10 @@ FRAME = {  # name: (components, unit)
 ENERGIES = ("kinetic_translational", "kinetic_rotational", "elastic", "gravity", "total")  # J
 LOG = (*ENERGIES, "edge_error")  # columns of energy.csv after step and time, J
 VECTORS = {"momentum": "kg m s-1", "angular_momentum": "kg m+2 s-1"}
+NUMBERS = {"double": np.float64, "single": np.float32}  # output.precision
 LARGEST_BUFFER = 2**25  # bytes
+CHUNK = 2**16  # bytes, about, that HDF5 stores together
+LARGEST_LOG, LONGEST_ROW = 2**33, 4096  # bytes of energy.csv, and of a row: 10^7 rows of at most 200 bytes
 
 
 def fixed(group: h5py.Group, name: str, value: Any, unit: str) -> None:
@@ -29,8 +32,12 @@ def fixed(group: h5py.Group, name: str, value: Any, unit: str) -> None:
     group.create_dataset(name, data=value).attrs["unit"] = fixed_length(unit)
 
 
-def series(group: h5py.Group, elements: dict[str, tuple[tuple[int, ...], str]]) -> None:
-    """Add empty time-dependent elements, name: (shape, unit), that share one step and one time (H5MD 1.1, by hard links)."""
+def series(
+    group: h5py.Group, elements: dict[str, tuple[tuple[int, ...], str]], precision: str = "double", compression: int = 0
+) -> None:
+    """Add empty time-dependent elements, name: (shape, unit), that share one step and one time (H5MD 1.1, by hard links).
+    `compression` is the gzip level of their values, 0 for none."""
+    packed = {"compression": "gzip", "compression_opts": compression, "shuffle": True} if compression else {}
     step = group.create_dataset(f"{next(iter(elements))}/step", (0,), np.int64, maxshape=(None,), chunks=(1024,))
     time_ = group.create_dataset(f"{next(iter(elements))}/time", (0,), np.float64, maxshape=(None,), chunks=(1024,))
     step.attrs["unit"], time_.attrs["unit"] = fixed_length("1"), fixed_length("s")
@@ -38,14 +45,20 @@ def series(group: h5py.Group, elements: dict[str, tuple[tuple[int, ...], str]]) 
         member = group.require_group(name)
         if "step" not in member:
             member["step"], member["time"] = step, time_
-        rows = max(1, 2**16 // (8 * int(np.prod(shape, dtype=int))))  # chunks of about 64 kB
-        value = member.create_dataset("value", (0, *shape), np.float64, maxshape=(None, *shape), chunks=(rows, *shape))
+        rows = max(1, CHUNK // (8 * int(np.prod(shape, dtype=int))))
+        room: dict[str, Any] = {"maxshape": (None, *shape), "chunks": (rows, *shape)}
+        value = member.create_dataset("value", (0, *shape), NUMBERS[precision], **room, **packed)
         value.attrs["unit"] = fixed_length(unit)
 
 
 def fixed_length(text: str) -> np.bytes_:
     """Text as a string of fixed length, as H5MD wants it. HDF5 stores those of variable length without checksums."""
     return np.bytes_(text.encode())
+
+
+def parts_of(names: tuple[str, ...]) -> list[str]:
+    """The datasets of a series. The step is the last: readers count only the rows that have one."""
+    return [*(f"{name}/value" for name in names), f"{names[0]}/time", f"{names[0]}/step"]
 
 
 def append(group: h5py.Group, names: tuple[str, ...], rows: list[tuple[int, float, dict[str, Any]]]) -> None:
@@ -56,22 +69,33 @@ def append(group: h5py.Group, names: tuple[str, ...], rows: list[tuple[int, floa
     columns = [(group[name]["value"], [values[name] for _, _, values in rows]) for name in names]
     columns.append((group[names[0]]["time"], [time_ for _, time_, _ in rows]))
     columns.append((group[names[0]]["step"], [step for step, _, _ in rows]))
+    try:
+        _write(columns, old)
+    except KeyboardInterrupt:  # a row half written would stay
+        _write(columns, old)
+        raise
+
+
+def _write(columns: list[tuple[h5py.Dataset, list[Any]]], first: int) -> None:
+    """Write values to datasets from row `first` on."""
     for dataset, values in columns:
-        dataset.resize(old + len(rows), axis=0)
-        dataset[old:] = np.array(values)
+        dataset.resize(first + len(values), axis=0)
+        dataset[first:] = np.array(values)
         dataset.flush()  # a full disk raises an error here; later HDF5 would crash
 
 
-def copy_rows(old: h5py.File, new: h5py.File, group: str, names: tuple[str, ...], last: int, path: Path) -> int | None:
-    """Copy the rows of a series up to step `last` from the file at `path`, one buffer at a time. Returns their number, None
-    if they cannot be read. The step is written last, as in `append`."""
-    parts = [*(f"{name}/value" for name in names), f"{names[0]}/time", f"{names[0]}/step"]
+def copy_rows(
+    old: h5py.File, new: h5py.File, group: str, names: tuple[str, ...], last: int, path: Path
+) -> tuple[int, int] | None:
+    """Copy the rows of a series up to step `last` from the file at `path`, one buffer at a time. Returns the numbers of rows
+    copied and left out, None if they cannot be read. The step is written last, as in `append`."""
+    parts = parts_of(names)
     targets = {part: new[group][part] for part in parts}
     try:
         rows = element(old, group)
-        sources = {part: numbers_at(rows, part, (None, *targets[part].shape[1:]), path) for part in parts}
-        count = min(map(len, sources.values()))  # a killed writer may have written part of a row
-        count = int(np.searchsorted(sources[parts[-1]][:count], last, side="right"))
+        sources = {part: numbers_at(rows, part, (None, *targets[part].shape[1:]), path, growing=True) for part in parts}
+        whole = min(map(len, sources.values()))  # a killed writer may have written part of a row
+        count = int(np.searchsorted(sources[parts[-1]][:whole], last, side="right"))
     except (InputError, *DAMAGE):
         return None
     for part in parts:
@@ -86,7 +110,7 @@ def copy_rows(old: h5py.File, new: h5py.File, group: str, names: tuple[str, ...]
             targets[part].resize(begin + len(values), axis=0)
             targets[part][begin:] = values
         targets[part].flush()  # a full disk raises an error here; later HDF5 would crash
-    return count
+    return count, whole - count
 
 
 def logged_rows(observables: h5py.Group) -> list[tuple[str, ...]]:
@@ -98,13 +122,24 @@ def logged_rows(observables: h5py.Group) -> list[tuple[str, ...]]:
 
 def logged_lines(path: Path, rows: int) -> list[tuple[str, ...]]:
     """The first rows of an energy.csv; InputError if it is damaged."""
+    remedy = "start a new run"
+    damaged = f"{path.parent}: trajectory.h5 and energy.csv are damaged before the checkpoint"
+    found: list[tuple[str, ...]] = []
     try:
-        if path.is_file():  # a pipe might never end
-            with open(path, newline="") as file:
-                found = [tuple(row) for row in islice(csv.reader(file), 1, 1 + rows)]
-            whole = len(found) == rows and all(len(row) == 2 + len(LOG) for row in found)
-            if whole and all(math.isfinite(float(value)) for row in found for value in row):
-                return found
-    except (OSError, ValueError, csv.Error):
-        pass
-    raise InputError(f"{path.parent}: trajectory.h5 and energy.csv are damaged before the checkpoint; start a new run")
+        for line, row in islice(csv_of(path, LARGEST_LOG, LONGEST_ROW, remedy), 1, 1 + rows):
+            if len(row) != 2 + len(LOG) or not all(map(is_number, row)):
+                raise InputError(f"{path}: line {line}: not a row of {2 + len(LOG)} finite numbers; {remedy}")
+            found.append(tuple(row))
+    except InputError as error:
+        raise InputError(f"{damaged}: {error}") from None
+    if len(found) < rows:
+        raise InputError(f"{damaged}: {path}: has {len(found)} of the {rows} rows; {remedy}")
+    return found
+
+
+def is_number(text: str) -> bool:
+    """Whether a text is a finite number."""
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False

@@ -1,13 +1,16 @@
 """Write files all or nothing, and never over an existing file unless asked to."""
 
+import hashlib
 import os
 import re
 import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ..errors import InputError
+
+LONGEST_NAME = 255  # bytes, of a file
 
 
 def replace_hint(option: str = "--out") -> str:
@@ -26,6 +29,9 @@ def beside(path: Path, unique: str = "") -> Path:
     """Where a file is written before it replaces `path`: in the same directory, with the same suffix. Nothing is there yet:
     no file of an earlier writer, and no link to somewhere else."""
     new = path.with_name(f".{path.stem}{unique}.new{path.suffix}")
+    if len(os.fsencode(new.name)) > LONGEST_NAME:
+        digest = hashlib.sha256(os.fsencode(path.name)).hexdigest()[:16]
+        new = path.with_name(f".{digest}{unique}.new{path.suffix if len(path.suffix) < 20 else ''}")
     new.unlink(missing_ok=True)
     return new
 
@@ -51,9 +57,12 @@ def replacing(path: Path, locked: bool = False) -> Iterator[Path]:
 
 
 def write_whole(path: Path, text: str, locked: bool = False) -> None:
-    """Write a text file all or nothing; `locked` as in `replacing`."""
+    """Write a text file all or nothing, even if the power fails; `locked` as in `replacing`. Its name is on the disk only
+    after a `sync` of its directory: until then, the old file may come back."""
     with replacing(path, locked) as new, open(new, "xb") as file:  # x: no link is followed
         file.write(text.encode())
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def sync(path: Path) -> None:
@@ -63,3 +72,27 @@ def sync(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def write_missing(directory: Path, texts: Mapping[str, str], overwrite: bool) -> list[Path]:
+    """Write text files, given by name, to a directory; returns their paths. A file that has this text already stays.
+    InputError if a file has another one and `overwrite` is false; then nothing is written."""
+    files = {directory / name: text.encode() for name, text in texts.items()}
+    try:
+        todo = [path for path, content in files.items() if not path.is_file() or path.read_bytes() != content]
+        check_free(*todo, overwrite=overwrite)
+        directory.mkdir(parents=True, exist_ok=True)
+        for path in todo:
+            write_whole(path, files[path].decode())
+    except OSError as error:
+        raise InputError(f"{directory}: cannot be written ({error.strerror}); give another --out") from None
+    return list(files)
+
+
+def make_directory(path: Path) -> None:
+    """Make a directory and those above it that are missing, and wait until their names are on the disk."""
+    missing = [above for above in path.parents if not above.exists()]
+    path.mkdir(parents=True, exist_ok=True)
+    for made in (path, *missing):
+        with suppress(OSError):  # its parent may be readable to others only
+            sync(made.parent)

@@ -13,15 +13,17 @@ from ..engine.contact.registry import LAWS
 from ..engine.state import Bodies, Edges, Templates, Walls, inertia_rows, padded
 from ..engine.world import make_templates
 from ..errors import InputError, ScenarioError
+from ..progress import report
 from ..scenario.reading import Scenario
 from ..shapes.clump import Clump, make_clump
 from ..shapes.sphere_files import read_mesh_moments
 from .counts import body_counts, groups
+from .crowds import check_crowds
 from .memory import check_memory
 from .placing.packing import packed_poses
 from .placing.random import Poses, Streams, random_directions, random_poses
 from .times import step_count, time_step
-from .walls import walls_of
+from .walls import box_walls, walls_of
 
 Array = NDArray[np.float64]
 CHUNK = 4096  # bodies that are computed together: intermediate results take little memory and stay in the cache
@@ -102,8 +104,10 @@ def rows(vectors: Array) -> Array:
 
 def clumps_of(scenario: Scenario, source: str) -> list[Clump]:
     """The clumps that have bodies, with their mass properties, in the scenario's order."""
-    clumps = []
-    for name in scenario.used_clumps:
+    clumps: list[Clump] = []
+    names = scenario.used_clumps
+    for name in names:
+        report(f"mass properties of {len(names)} clumps", len(clumps) / len(names))
         spec = scenario.clump[name]
         density = spec.density or scenario.material[spec.material].density
         try:
@@ -120,7 +124,7 @@ def model_at_rest(scenario: Scenario, source: str = "") -> Model:
     """The model with all bodies at the origin, at rest. `source` names the scenario in messages."""
     source = source or scenario.name
     clumps = clumps_of(scenario, source)
-    names = [clump.name for clump in clumps]
+    number = {clump.name: k for k, clump in enumerate(clumps)}
     law, keys = contact_law(scenario.contact.law), LAWS[scenario.contact.law].keys
     # A material that nothing is made of may lack the keys of the law.
     numbers = {name: m.numbers for name, m in scenario.material.items() if all(key in m.numbers for key in keys)}
@@ -131,7 +135,7 @@ def model_at_rest(scenario: Scenario, source: str = "") -> Model:
         raise ScenarioError([f"{source}: contact.law: {error}"]) from None
     counts = body_counts(scenario, clumps, source)
     check_memory(scenario, clumps, counts, source)
-    species = np.repeat(np.array([names.index(name) for name in groups(scenario)], dtype=np.int64), counts)
+    species = np.repeat(np.array([number[name] for name in groups(scenario)], dtype=np.int64), counts)
     dt = time_step(scenario, {clump.name: clump.spheres for clump in clumps})
     return Model(
         clumps=clumps,
@@ -162,8 +166,10 @@ def build_model(scenario: Scenario, source: str = "") -> Model:
     exact, n = len(scenario.body), len(model.species)
     position = np.array([body.position for body in scenario.body], float).reshape(exact, 3)
     orientation = np.array([body.orientation for body in scenario.body], float).reshape(exact, 4)
+    given = Poses(position, orientation)
+    check_crowds(model.clumps, model.species[:exact], given, model.walls, box_walls(scenario), source)
     if n > exact:
-        position, orientation = placed_poses(scenario, model, Poses(position, orientation), streams, source)
+        position, orientation = placed_poses(scenario, model, given, streams, source)
     velocity = random_directions(streams.velocities, n)
     angular_velocity = random_directions(streams.spins, n)
     velocity *= np.repeat([0.0] * exact + [place.speed for place in scenario.place], model.counts)[:, None]

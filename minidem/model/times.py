@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ..errors import ScenarioError
 from ..scenario.reading import Scenario
 from ..scenario.tables import Material
-from ..scenario.values import drift_wish, rayleigh_fraction
+from ..scenario.values import MOST, drift_wish, rayleigh_fraction
 
 if TYPE_CHECKING:
     from .building import Model
@@ -48,8 +48,10 @@ def time_step(scenario: Scenario, spheres: Mapping[str, Array]) -> float:
 
 def step_count(scenario: Scenario, dt: float, source: str = "") -> int:
     """The number of steps of `dt` seconds, at least one. `source` names the scenario in a message."""
-    if not 0 < dt < math.inf or scenario.time.end / dt > MAX_STEPS:
+    if not 0 < dt <= MOST or scenario.time.end / dt > MAX_STEPS:
         rule = f"must allow the end to be reached in at most {MAX_STEPS:.0e} steps"
+        if MOST < dt < math.inf:
+            rule = f"must be at most {MOST} s"
         raise ScenarioError([f"{source or scenario.name}: time.dt: {rule}, got {dt:g} s"])
     return max(1, round(scenario.time.end / dt))
 
@@ -68,10 +70,11 @@ def contact_time(model: "Model", speed: float) -> float:
     The contact is a head-on collision of two bodies of one clump, on their largest spheres, with the pair of materials for
     which it is shortest.
     """
+    constants = np.unique(model.constants).tolist()
     return min(
         model.law.contact_time(constant, clump.mass / 2, float(clump.spheres[:, 3].max()) / 2, 2 * speed)
         for clump in model.clumps
-        for constant in np.unique(model.constants).tolist()
+        for constant in constants
     )
 
 

@@ -11,7 +11,9 @@ from matplotlib.figure import Figure
 from ..errors import WriteError
 from ..files.whole import write_whole
 from ..rotor.bench import finite_or_none
-from ..views.figures import csv_text, saved
+from ..views.figures import columns_text, saved
+
+DPI = 150  # of the PNG files: for pages; the SVG files are for print
 
 
 @dataclass(frozen=True)
@@ -68,10 +70,11 @@ class Outcome:
         for further figures. Returns their paths."""
         data, comparison = directory / f"{name}.csv", directory / "comparison.txt"
         try:
-            write_whole(data, csv_text(self.data))
+            write_whole(data, columns_text(self.data))
             write_whole(comparison, self.table() + "\n")
             figures = {name: self.figure} | {f"{name}-{key}": figure for key, figure in self.more.items()}
-            return [data, comparison, *(file for stem, one in figures.items() for file in saved(one, directory / stem))]
+            drawn = [saved(one, directory / stem, dpi=DPI) for stem, one in figures.items()]
+            return [data, comparison, *(file for files in drawn for file in files)]
         except OSError as error:
             raise WriteError(f"{directory}: cannot be written: {error.strerror}") from None
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..machine import machine
+from ..scenario.examples import example_file
 from ..study.conduct import Options, Progress, conduct
 from ..study.plan import Cell, Changes, Study, load_study
 from ..study.records import read_records
@@ -64,10 +65,8 @@ class Studies:
 
 
 def study_of(name: str) -> Study:
-    """The study of a file in scenarios/studies, which is inside an installed package and beside it in the repository."""
-    package = Path(__file__).parents[1]
-    folders = [parent / "scenarios" / "studies" for parent in (package, package.parent)]
-    return load_study(next((folder for folder in folders if folder.is_dir()), folders[0]) / f"{name}.toml")
+    """The study of a file in scenarios/studies."""
+    return load_study(example_file(f"studies/{name}.toml"))
 
 
 def varied(study: Study, name: str, rows: Sequence[Changes], changes: Mapping[str, Any]) -> Study:

@@ -148,6 +148,8 @@ class Adviser:
     def pilots(self, rotation: str, edges: str, dt: float, most: int, enough: float = math.inf) -> list[Pilot]:
         """Up to `most` pilots with time steps near `dt` (s), until they have seen enough contacts."""
         found: list[Pilot] = []
+        if not min(SPREAD) * dt * MAX_STEPS >= self.scenario.time.end:
+            raise self.fault(f"contacts are so short that a run would have more than {MAX_STEPS:.0e} steps")
         work = self.scenario.time.end / dt * len(self.model.species)
         for factor in SPREAD[:most]:
             model = at_step(self.model, self.scenario, factor * dt, edges)
@@ -164,10 +166,6 @@ class Adviser:
         limits = [
             (shortest / STEPS_PER_CONTACT, f"the shortest contact ({STEPS_PER_CONTACT} steps)"),
             (guard.contact * shortest, f"guard.contact = {guard.contact:g}"),
-            (
-                guard.rayleigh * smallest_rayleigh_time(self.scenario, model.spheres_by_clump),
-                f"guard.rayleigh = {guard.rayleigh:g}",
-            ),
             (self.scenario.time.end / 20, "time.end (20 steps)"),
         ]
         if run is not None and run.travel > 0:
@@ -177,6 +175,11 @@ class Adviser:
         most, limit = min(limits)
         if most < self.most:
             self.most, self.limit = most, limit
+
+    def unwarned(self) -> float:
+        """The longest time step (s) about which runs do not warn. Advice may be longer: where small spheres are parts of
+        heavy bodies, the time of a Rayleigh wave says little."""
+        return self.scenario.guard.rayleigh * smallest_rayleigh_time(self.scenario, self.model.spheres_by_clump)
 
     def expectation(self, rotation: str, edges: str, wish: float) -> Expectation:
         """What to expect of runs with an integrator, near the time step that fulfils the wish."""
@@ -223,7 +226,7 @@ class Adviser:
         """The advice for one integrator, with plain or corrected edges."""
         expected = self.expectation(rotation, edges, wish)
         dt, output = expected.longest(wish, self.most), self.scenario.output
-        found: dict[str, Any] = {"integrator": rotation, "edges": edges} | dict.fromkeys(NUMBERS)
+        found: dict[str, Any] = {"integrator": rotation, "edges": edges} | dict.fromkeys(NUMBERS) | {"warning": ""}
         if dt == 0.0:
             return found | {"limit": "round-off alone exceeds it"}
         limit = self.limit if dt >= self.most else ""
@@ -233,7 +236,8 @@ class Adviser:
         seconds = steps * step_seconds(expected.seen, dt) + (output.energies + output.frames) * expected.seen[0].row_s
         contacts = round(float(np.mean([run.entered / run.part for run in expected.seen])))
         numbers = (dt, expected.uncertainty(dt), median, low, high, steps, seconds, contacts)
-        return found | dict(zip(NUMBERS, numbers, strict=True)) | {"limit": limit}
+        warning = f"guard.rayleigh = {self.scenario.guard.rayleigh:g}" if dt > self.unwarned() else ""
+        return found | dict(zip(NUMBERS, numbers, strict=True)) | {"limit": limit, "warning": warning}
 
 
 def expectation_of(
@@ -335,4 +339,6 @@ def suggestion(begin: Begin, scenario: Scenario, model: Model, threads: int | No
         return Suggestion(rounded_down(good_step(scenario, model, speed)), rule)
     dt = expected.longest(SUGGESTED, adviser.most)
     limit = f", limited by {adviser.limit}" if dt >= adviser.most else ""
+    if dt > adviser.unwarned():
+        dt, limit = adviser.unwarned(), f", limited by guard.rayleigh = {scenario.guard.rayleigh:g}"
     return Suggestion(rounded_down(dt), f"for a drift below {SUGGESTED:g}{limit}", expected.drift(model.dt))

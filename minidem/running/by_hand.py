@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from ..errors import PhysicsError
 from ..files.names import claimed_directory
 from .guards import bad_frame, bad_observables
-from .recorder import Recorder, check_room
+from .recorder import Recorder
+from .room import check_room
 from .summary import run_summary
 from .wall_clock import Clock
 

@@ -42,6 +42,7 @@ def assign(simulation: "Simulation", **values: ArrayLike) -> None:
     velocity, orientation, omega = (motion[:, :n] for motion in simulation._motion(slice(None)))
     force, torque = bodies.force.copy(), bodies.torque[:, :n].copy()
 
+    simulation.changed = True  # from here, also if an interrupt comes before all is set
     if "position" in new:
         bodies.position[:, columns] = new["position"].T
     if "velocity" in new:
@@ -75,7 +76,6 @@ def assign(simulation: "Simulation", **values: ArrayLike) -> None:
         start += wanted - simulation._motion(turned)[2]
     simulation.initial_energy += simulation.observables()["total"] - before
     simulation.initial_bounded += bounded_error(simulation) - bounded
-    simulation.changed = True
 
 
 def frame_of(simulation: "Simulation") -> Frame:

@@ -11,43 +11,37 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ..engine.rotation.loading import rotation as compiled_rotation
-from ..errors import InputError, PhysicsError
+from ..errors import InputError, PhysicsError, option
 from ..files.checkpoint import differences, last_checkpoint, resolves_to
-from ..files.manifest import is_summary, manifest_of, never_begun
-from ..files.names import claimed_directory, locked
+from ..files.manifest import manifest_of, never_begun
+from ..files.names import CHECKPOINT, PREVIOUS, claimed_directory, locked
+from ..files.tables import EnergyLog
 from ..files.trajectory import Frame, Trajectory
 from ..model.building import model_at_rest
-from ..scenario.reading import Scenario, parse, read_text
+from ..notebook import card
+from ..scenario.reading import Scenario, read_text
 from ..scenario.values import drift_wish
+from .ended import check_nothing_recorded, has_ended
 from .faults import without_time_step_guards
-from .given import compiled_mark, given
+from .given import given, mark_compiled
 from .guards import bad_frame, bad_observables, warn
+from .interrupts import Interrupts
 from .pilots import NOMINAL, with_step
-from .recorder import Recorder, check_room
+from .plugged import resolved_scenario
+from .progress import Progress, watched
+from .recorder import Recorder
 from .restart import VERSIONS, check_checkpoint, origin_of
+from .room import check_room
 from .simulation import Simulation
-from .summary import deviation, run_summary
+from .summary import deviation, result_facts, run_summary
 from .wall_clock import CHECKPOINT_EVERY, Clock
 
-Array = NDArray[np.float64]
 Call = Callable[[Simulation], Any]
-UNDO = "undo this, or start a new run (--force resumes with other versions, but not bit for bit)"
+UNDO = "undo this, or start a new run ({force} resumes with other versions or plugins, but not bit for bit)"
 
 
-@dataclass(frozen=True)
-class Progress:
-    """How far a run is."""
-
-    step: int
-    steps: int  # of the whole run
-    drift: float  # |E - E0| / |E0| of the last row of the energy log
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Result:
     """What a run returns."""
 
@@ -57,9 +51,17 @@ class Result:
     reason: str = ""  # why it failed
 
     @property
-    def energy(self) -> dict[str, Array]:
-        """The energy log by name: step, time (s), the energies (J), momentum (kg m/s) and angular_momentum (J s)."""
+    def energy(self) -> EnergyLog:
+        """The energy log by name: step, time (s), the energies (J), momentum (kg m/s) and angular_momentum (J s).
+        ``energy.to_dataframe()`` is a pandas.DataFrame."""
         return self.trajectory.observables
+
+    def __repr__(self) -> str:
+        return f"<Result {', '.join(result_facts(self.summary, self.steps_planned).values())}>"
+
+    def _repr_html_(self) -> str:
+        reason = {"reason": self.reason} if self.reason else {}
+        return card("Result of a run", result_facts(self.summary, self.steps_planned) | reason)
 
 
 def run(
@@ -74,28 +76,35 @@ def run(
     threads: int | None = None,
     checkpoint_every: float = CHECKPOINT_EVERY,
     max_wall: float = math.inf,
+    progress: bool | None = None,
     on_progress: Callable[[Progress], None] = lambda progress: None,
     on_note: Callable[[str], None] = warn,
     stop: Callable[[], bool] = lambda: False,
 ) -> Result:
     """Run a scenario, or the scenario file at a path, to its end.
 
-    With `out` the run directory is written, with a checkpoint after every `checkpoint_every` seconds and at the end; without
-    it, everything is kept in memory. An earlier run in that directory is replaced only with `overwrite`.
+    With `out` the run directory is written, with a checkpoint at the start, every `checkpoint_every` seconds and at the end;
+    without it, everything is kept in memory. An earlier run in that directory is replaced only with `overwrite`.
 
     ``call(simulation)`` is called at step 0 and at every step that is a multiple of `every`, after the step was recorded.
     Looking at the simulation does not change the result. If the function returns True the run stops with a checkpoint and
-    the status "interrupted"; an exception stops the run and is passed on. A run whose state the function has changed cannot
-    be resumed.
+    the status "interrupted"; an exception stops the run, with a checkpoint, and is passed on. A run whose state the function
+    has changed cannot be resumed.
+
+    Ctrl-C ends a run with `out` at its present step, with a checkpoint and the status "interrupted", and then raises
+    KeyboardInterrupt with a message that says how to continue; a second Ctrl-C does not wait for the checkpoint.
 
     The run also stops, with a checkpoint, when `stop()` is true after some step, and in time to end within `max_wall`
     seconds. A guard of the scenario stops it with the status "failed"; ``Result.reason`` says why. `source` names the
     scenario in messages, `text` is the scenario as its author wrote it, `on_note` gets warnings.
+
+    `progress` shows a bar; None: in notebooks only.
     """
     if (call is None) != (every == 0) or every < 0:
         raise ValueError("give both `every`, above 0, and `call`, or neither")
     clock = Clock(checkpoint_every, max_wall)
     scenario, source, text = given(Simulation.from_model, scenario, source, text)
+    on_progress = watched(progress, scenario.name, on_progress)
     directory = None if out is None else claimed_directory(Path(out), overwrite)
     notes: list[str] = []
     simulation = Simulation(scenario, threads=threads, source=source, on_note=notes.append)
@@ -104,8 +113,11 @@ def run(
         on_note(note)
     clock.ready()
     check_room(directory, scenario, model, copied=False)
-    with Recorder(directory, scenario, model, text, overwrite, simulation.threads) as recorder:
-        return recorded(simulation, recorder, scenario, clock, on_progress, stop, every, call)
+    with (
+        Interrupts(directory) as interrupts,
+        Recorder(directory, scenario, model, text, overwrite, simulation.threads) as recorder,
+    ):
+        return recorded(simulation, recorder, scenario, clock, on_progress, stop, interrupts, every, call)
 
 
 def resume(
@@ -115,25 +127,35 @@ def resume(
     force: bool = False,
     checkpoint_every: float = CHECKPOINT_EVERY,
     max_wall: float = math.inf,
+    progress: bool | None = None,
     on_progress: Callable[[Progress], None] = lambda progress: None,
     on_note: Callable[[str], None] = warn,
     stop: Callable[[], bool] = lambda: False,
 ) -> Result:
     """Continue an interrupted run from its last checkpoint; the result is the same, bit for bit, as without interruption.
 
-    A run without a checkpoint starts again. With `force` the program or the processor may have changed since; then the last
-    digits may differ. The code of your own law or scheme is not compared: register the same one before you resume.
-    `on_note` gets notes about damaged files. The other options are those of `run`.
+    A run that was killed before it recorded anything starts again. One that is done, or that a guard stopped, does not: its
+    result is returned. With `force` the program, the processor or a plugin may have changed since; then results may differ.
+    Load the plugins of the run before (`load_plugin`). The code of a law or scheme that your own program registers is not
+    compared: register the same one. `on_note` gets notes about damaged files, and about what was recorded after the
+    checkpoint and is dropped. The other options, and Ctrl-C, are as in `run`.
     """
     clock = Clock(checkpoint_every, max_wall)
     directory = Path(run_dir)
-    scenario, text, summary = begun_run(directory)
-    if summary is not None and is_summary(summary):
-        on_note(f"{directory}: the run is done")
-        return Result(summary, Trajectory(directory), int(summary["steps"]))
-    last, notes = last_checkpoint(directory)
+    scenario, text, manifest = begun_run(directory)
     source = str(directory / "resolved.toml")
+    model = model_at_rest(scenario, source)
+    if has_ended(directory, manifest, model.steps):
+        summary, reason = manifest["summary"], manifest.get("reason", "")
+        remedy = "change the scenario and start a new run"
+        how = f"a guard stopped the run at step {summary['steps']}; {remedy}" if reason else "the run is done"
+        on_note(f"{directory}: {how}")
+        return Result(summary, Trajectory(directory), model.steps, reason)
+    if manifest.get("resumable") is False:
+        raise InputError(f"{directory}: a program made or changed this run step by step; run that program again")
+    last, notes = last_checkpoint(directory)
     if last is None:
+        check_nothing_recorded(directory)
         on_note(f"{directory}: there is no checkpoint yet; starting again")
         return run(
             scenario,
@@ -144,44 +166,57 @@ def resume(
             threads=threads,
             checkpoint_every=checkpoint_every,
             max_wall=max_wall,
+            progress=progress,
             on_progress=on_progress,
             on_note=on_note,
             stop=stop,
         )
-    model = model_at_rest(scenario, source)
     but = (*(VERSIONS if force else ()), *(["resolved.toml"] if resolves_to(last.origin, scenario) else []))
     changed = differences(last.origin, origin_of(scenario, text, model), but)
     step = last.state.get("step")
     if changed:
-        raise InputError("\n  ".join([f"{directory}: the run cannot be resumed from step {step}:", *changed, UNDO]))
+        raise InputError(
+            "\n  ".join(
+                [
+                    f"{directory}: the run cannot be resumed from step {step}:",
+                    *changed,
+                    UNDO.format(force=option("force=True")),
+                ]
+            )
+        )
     rotation = scenario.integrator.rotation
     check_checkpoint(last, scenario, model, compiled_rotation(rotation).values, directory)
     simulation = Simulation.from_model(model, rotation, threads, last.state, scenario)
     if not simulation.exact and not force:
         differ = f"the forces of step {step} differ from those in the checkpoint"
-        raise InputError(f"{directory}: {differ}; resume where it ran before, or with --force, but not bit for bit")
-    compiled_mark(scenario).touch()
+        raise InputError(
+            f"{directory}: {differ}; resume where it ran before, or with {option('force=True')}, but not bit for bit"
+        )
+    on_progress = watched(progress, scenario.name, on_progress)
+    mark_compiled(scenario)
     clock.ready(last.wall_s)
     check_room(directory, scenario, model, copied=True)
-    with Recorder(directory, scenario, model, text, threads=simulation.threads, after=last) as recorder:
+    with (
+        Interrupts(directory) as interrupts,
+        Recorder(directory, scenario, model, text, threads=simulation.threads, after=last) as recorder,
+    ):
         for note in notes + recorder.notes:
             on_note(note)
-        return recorded(simulation, recorder, scenario, clock, on_progress, stop)
+        if notes and (directory / CHECKPOINT).is_file():  # else the next checkpoint would keep the damaged one
+            os.replace(directory / PREVIOUS, directory / CHECKPOINT)
+        return recorded(simulation, recorder, scenario, clock, on_progress, stop, interrupts)
 
 
-def begun_run(directory: Path) -> tuple[Scenario, str, dict[str, Any] | None]:
-    """The scenario of a run that no process is writing, its text as its author wrote it, and its summary if it is done."""
-    if not manifest_of(directory) and not (directory / "resolved.toml").exists():
+def begun_run(directory: Path) -> tuple[Scenario, str, dict[str, Any]]:
+    """The scenario of a run that no process is writing, its text as its author wrote it, and its manifest."""
+    texts = [directory / name for name in ("scenario.toml", "resolved.toml")]
+    if not manifest_of(directory) and not all(path.exists() for path in texts):
         if never_begun(directory):
             raise InputError(f"{directory}: the run was killed before it began; start it again with minidem run")
         raise InputError(f"{directory}: not a run directory; give that of a run")
-    text, resolved = (read_text(directory / name, regular=True) for name in ("scenario.toml", "resolved.toml"))
-    manifest = manifest_of(directory)
-    done = manifest.get("summary") if manifest.get("status") == "ok" else None
+    text, resolved = (read_text(path, True, "start a new run") for path in texts)
     os.close(locked(directory))
-    if done is None and manifest.get("resumable") is False:
-        raise InputError(f"{directory}: a program made or changed this run step by step; run that program again")
-    return parse(resolved, str(directory / "resolved.toml"), directory), text, done
+    return resolved_scenario(resolved, directory), text, manifest_of(directory)
 
 
 def recorded(
@@ -191,6 +226,7 @@ def recorded(
     clock: Clock,
     on_progress: Callable[[Progress], None],
     stop: Callable[[], bool],
+    interrupts: Interrupts,
     every: int = 0,
     call: Call | None = None,
 ) -> Result:
@@ -199,19 +235,20 @@ def recorded(
     frame_steps, log_steps = (evenly_spaced(count, steps) for count in (scenario.output.frames, scenario.output.energies))
     drift = math.nan  # of the last row
 
-    def save() -> None:
+    def save(last: bool = False) -> None:
         began = time.perf_counter()
-        recorder.save(simulation.state, clock.wall_s)
+        recorder.save(simulation.state, clock.wall_s, last)
         clock.saved(time.perf_counter() - began)
 
+    save()  # before the first frame; for a resumed run, it says where the rows are in the new file
     for milestone in milestones(frame_steps | log_steps, every, steps):
-        if milestone <= simulation.step and recorder.resumed:
-            continue  # recorded before the checkpoint was written
-        while simulation.step < milestone and not reason and not stop() and not clock.over:
+        if milestone <= recorder.recorded_to:
+            continue
+        while simulation.step < milestone and not (reason or stop() or clock.over or interrupts.received):
             began, wanted = time.perf_counter(), clock.steps(milestone - simulation.step)
             try:
                 simulation.advance(wanted)
-            except PhysicsError as error:
+            except (PhysicsError, MemoryError) as error:
                 reason = str(error)
             clock.took(wanted, time.perf_counter() - began)
             on_progress(Progress(simulation.step, steps, drift))
@@ -231,20 +268,37 @@ def recorded(
             if reason := bad_frame(frame):
                 break
             recorder.record_frame(frame)
-        if call is not None and milestone % every == 0:
-            done = call(simulation) is True
-            if simulation.changed:
-                recorder.not_resumable()
-            if done:
-                break
+        if call is not None and milestone % every == 0 and called(call, simulation, recorder, interrupts, save):
+            break
         if clock.due and simulation.step < steps:
             save()
     if not reason:
-        save()
+        save(last=True)
     status = "failed" if reason else "ok" if simulation.step == steps else "interrupted"
     summary = run_summary(simulation, scenario, clock, recorder, status)
     recorder.finish(summary, reason)
+    if status != "interrupted" or simulation.changed:  # there is nothing to continue
+        interrupts.message = interrupts.message and f"{recorder.directory}: ended at step {simulation.step} ({status})"
     return Result(summary, recorder.trajectory(), steps, reason)
+
+
+def called(call: Call, simulation: Simulation, recorder: Recorder, interrupts: Interrupts, save: Callable[[], None]) -> bool:
+    """Whether the run stops after `call`: it returned True, or Ctrl-C came. Its own exceptions are passed on when a
+    checkpoint was saved."""
+    done, error = False, None
+    try:
+        with interrupts.lifted():
+            done = call(simulation) is True
+    except BaseException as raised:
+        error = raised
+    if simulation.changed:
+        recorder.not_resumable()
+    if isinstance(error, KeyboardInterrupt):
+        done = interrupts.received = True
+    elif error is not None:
+        save()
+        raise error
+    return done
 
 
 def milestones(recorded_steps: set[int], every: int, steps: int) -> Iterator[int]:

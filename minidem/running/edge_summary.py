@@ -1,5 +1,6 @@
 """Where the energy error of a run comes from: the edges of contacts, or the bounded error of the scheme inside them."""
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,13 +26,15 @@ class EdgeSummary(NamedTuple):
     larger: str | None  # which of the last two is: "drift" or "bounded"
 
 
+@np.errstate(all="ignore")  # the run may have blown up
 def edge_summary(
     edges: str, entered: int, total: Array, initial: Array, elastic: Array, error: Array, bounded_now: float | None = None
 ) -> EdgeSummary:
     """The summary of a run from its energy log: arrays (rows,) in J. `bounded_now` is the bounded error in the last row, J,
     above that of the initial state, if all rows have contacts; None if not known."""
+    nothing = EdgeSummary(edges, entered, None, None, None, None, None)
     if not total.size or not np.isfinite(total).all() or not np.isfinite(error).all() or not initial.all():
-        return EdgeSummary(edges, entered, None, None, None, None, None)
+        return nothing
     deviation, error = (total - initial) / np.abs(initial), error / np.abs(initial)
     free = np.flatnonzero(elastic == 0)
     if free.size:
@@ -47,7 +50,11 @@ def edge_summary(
         last = -1
         bounded = abs(float(bounded_now / initial[last]))
         drift = float(deviation[last]) - bounded_now / abs(float(initial[last]))
+    if not np.isfinite((error[-1], error[last], drift, bounded)).all():
+        return nothing
     explained = float(error[last]) / drift if edges == "plain" and drift else None
+    if explained is not None and not math.isfinite(explained):
+        explained = None
     larger = "drift" if abs(drift) >= bounded else "bounded"
     return EdgeSummary(edges, entered, float(error[-1]), explained, abs(drift), bounded, larger)
 

@@ -1,5 +1,6 @@
 """What a simulation is made from: a scenario, or the path of one, with its time step in seconds; compiled kernels."""
 
+from contextlib import suppress
 from os import PathLike
 from pathlib import Path
 
@@ -24,9 +25,21 @@ def given(
     return scenario, source, text
 
 
-def compiled_mark(scenario: Scenario) -> Path:
-    """A file that exists once the kernels for the scenario are in the disk cache."""
+def kernels_of(scenario: Scenario) -> str:
+    """A name for the kernels that the scenario needs."""
     packed = any(group.packing_fraction is not None for group in scenario.place)
     kernels = f"{scenario.contact.law}-{scenario.integrator.rotation}"
-    kernels += "-pack" if packed else "-place" if scenario.place else ""
-    return cache_directory() / f"{kernels}.compiled"
+    return kernels + ("-pack" if packed else "-place" if scenario.place else "")
+
+
+def are_compiled(scenario: Scenario) -> bool:
+    """Whether the kernels for the scenario are in the disk cache, as far as is known."""
+    directory = cache_directory()
+    return directory is not None and (directory / f"{kernels_of(scenario)}.compiled").exists()
+
+
+def mark_compiled(scenario: Scenario) -> None:
+    """Remember that the kernels for the scenario are in the disk cache."""
+    if (directory := cache_directory()) is not None:
+        with suppress(OSError):  # a full disk; it only decides whether compiling is announced
+            (directory / f"{kernels_of(scenario)}.compiled").touch()

@@ -3,14 +3,17 @@
 import math
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 from ..errors import PhysicsError
+from ..machine import in_bytes
 from ..model.memory import run_memory
 from ..model.times import contact_time, fastest, smallest_rayleigh_time
 from ..scenario.reading import Scenario
 from .advice import advice_for, suggestion
 from .given import given
+from .room import free_disk, run_bytes
 from .simulation import Simulation
 
 WARM_UP, TRIAL = 0.1, 0.3  # s of steps before those that are timed, and of those
@@ -28,10 +31,15 @@ def outlook(scenario: Scenario, source: str = "", threads: int | None = None) ->
     step_s = trial(simulation, notes)
     records_s = output.energies * seconds(simulation.observables) + output.frames * seconds(simulation.frame)
     shortest = contact_time(model, fastest(model))
+    needed, run_dir = run_bytes(scenario, model, simulation.state), Path("output", scenario.name)
+    if needed > (free := free_disk(run_dir)):
+        remedy = "lower output.frames, record fewer output.fields, or write to another disk"
+        notes.append(f"the run needs about {in_bytes(needed)}, {in_bytes(free)} are free on the disk of {run_dir}; {remedy}")
     return {
         "bodies": len(model.species),
         "spheres": model.spheres,
         "memory_mb": 1e-6 * run_memory(len(model.species), model.spheres),
+        "disk_mb": 1e-6 * needed,
         "dt": model.dt,
         "dt_rayleigh": model.dt / smallest_rayleigh_time(scenario, model.spheres_by_clump),
         "dt_hertz": model.dt / shortest if 0 < shortest < math.inf else None,

@@ -12,10 +12,11 @@ from ..engine.compile.cache import processor, source_digest
 from ..engine.state import BLOCK, KEPT, LANES, Field
 from ..errors import InputError
 from ..files.checkpoint import Checkpoint
-from ..files.names import CHECKPOINT
+from ..files.names import CHECKPOINT, PLUGINS
 from ..machine import version
 from ..model.building import Model
 from ..scenario.reading import Scenario
+from .plugged import plugin_digests
 
 # What a Simulation keeps besides the arrays of the engine: its attributes of these names.
 OWN = {
@@ -33,7 +34,8 @@ PLACES = {
 }
 FIELDS = OWN | KEPT | PLACES  # all that a state holds, by name
 UNITS = {name: field.unit for name, field in FIELDS.items()}
-VERSIONS = ("minidem", "kernels", "numba", "processor")  # entries of an origin that may change the last digits
+# Entries of an origin that may differ with --force.
+VERSIONS = ("minidem", "kernels", "numba", "processor", *(f"plugin.{role}" for role in PLUGINS))
 LONGEST = 1e12  # s that a run may have taken
 
 
@@ -46,6 +48,7 @@ def origin_of(scenario: Scenario, text: str, model: Model) -> dict[str, str]:
         "kernels": source_digest(),
         "numba": version("numba"),
         "processor": processor(),
+        **plugin_digests(scenario),
     }
     for clump in model.clumps:  # its file may have changed
         what = (clump.body_spheres, clump.principal_inertia, clump.principal_axes, np.float64(clump.mass))
@@ -71,6 +74,7 @@ def check_checkpoint(last: Checkpoint, scenario: Scenario, model: Model, values:
     fits = fits and all(state[name].shape == shapes[name] and state[name].dtype == FIELDS[name].dtype for name in FIELDS)
     counts = (last.frames, scenario.output.frames), (last.rows, scenario.output.energies)
     fits = fits and all(isinstance(count, int) and 0 <= count <= limit for count, limit in counts)
+    fits = fits and all(offsets.ndim == 1 and offsets.dtype == np.int64 for offsets in last.places.values())
     fits = fits and 0 <= int(state["step"]) <= model.steps and 0 <= last.wall_s < LONGEST
     fits = fits and np.array_equal(np.sort(state["rank"]), np.arange(n))
     fits = fits and bool(((state["places/sphere"] >= 0) & (state["places/sphere"] < model.spheres)).all())

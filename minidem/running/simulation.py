@@ -23,12 +23,13 @@ from ..engine.search.ordering import reorder, spatial_order
 from ..engine.staggering import on_step_motion, stagger_spin, stagger_velocity
 from ..engine.state import BLOCK, World, aligned, kept_arrays
 from ..engine.step import advance
-from ..engine.world import make_room, make_world
+from ..engine.world import make_world
 from ..errors import PhysicsError
 from ..files.checkpoint import State
 from ..files.series import ENERGIES
 from ..files.trajectory import Frame, Spheres
 from ..model.building import Model, build_model, chunks
+from ..model.memory import enough_memory, make_checked_room
 from ..model.overlaps import check_overlaps
 from ..model.times import fastest
 from ..scenario.reading import Scenario
@@ -36,7 +37,7 @@ from .by_hand import recorded_by_hand
 from .changing import assign, frame_of, read_only
 from .contacts import Contacts, contacts_of, sphere_centres, sphere_numbers
 from .faults import Alarm, alarm_in, limits
-from .given import compiled_mark, given
+from .given import given, mark_compiled
 from .guards import bad_motion, check_time_step, warn
 from .modified_energy import bounded_error
 from .observables import conserved_sums
@@ -89,14 +90,14 @@ class Simulation:
         on_note: Callable[[str], None] = warn,
     ):
         scenario, source, self._text = given(self.from_model, scenario, source)
-        model = build_model(scenario, source)
-        self._set_up(model, scenario.integrator.rotation, threads, scenario)
-        self._begin()
+        with enough_memory(source or scenario.name):
+            self._set_up(model := build_model(scenario, source), scenario.integrator.rotation, threads, scenario)
+            self._begin()
         check_overlaps(scenario, self._world, self._numbers, source or scenario.name)
         for note in check_time_step(self.from_model, scenario, model, source or scenario.name):
             on_note(note)
         self.observables()  # compiles what is left
-        compiled_mark(scenario).touch()
+        mark_compiled(scenario)
 
     @classmethod
     def from_model(
@@ -132,7 +133,7 @@ class Simulation:
         self.bodies = self.bodies._replace(spin=spin)
         self.earlier_account = np.zeros(3)
         blocks = -(-n // BLOCK)
-        self.threads = min(threads or sensible_threads(blocks), blocks, MOST_THREADS)  # the most that take part
+        self.threads = min(sensible_threads(threads, blocks), MOST_THREADS)  # the most that take part
         self._pace = Pace(self.threads if threads is None else None)
         self._helpers = ThreadPoolExecutor(self.threads - 1) if self.threads > 1 else None
         self.rank = np.arange(n)
@@ -204,7 +205,7 @@ class Simulation:
             made, self._pending = self._advance_together(0 if self._pending else before_sorting)
             self.step += made
             if self._pending:
-                make_room(self._world)
+                make_checked_room(self._world)
             self._pending |= self.alarm is not None and bool(self._world.team.edge_count.any())  # completes the account
 
     def _find_forces(self) -> None:
@@ -249,13 +250,12 @@ class Simulation:
             restore_places(self._world, self.step, *known)
 
     def _make_world(self, skin: float) -> None:
-        model = self.model
         if hasattr(self, "_world"):
             self.earlier_account = self._account
         vars(self).pop("_world", None)  # there is memory for one, not for two
-        watched = limits(self.scenario.guard if self.scenario else None, model)
-        fixed = (model.templates, model.walls, model.constants)
-        self._world = make_world(self.bodies, *fixed, self.threads, skin, watched, model.edges)
+        watched = limits(self.scenario.guard if self.scenario else None, self.model)
+        fixed = (self.model.templates, self.model.walls, self.model.constants)
+        self._world = make_world(self.bodies, *fixed, self.threads, skin, watched, self.model.edges)
 
     @property
     def _account(self) -> Array:
@@ -306,7 +306,7 @@ class Simulation:
     def _observables(self, motion: Callable[[slice], Sequence[Array]]) -> dict[str, Any]:
         sums = conserved_sums(self.bodies, motion, self.model.gravity)
         self._fastest = (sums.fastest_spin, sums.fastest_column)
-        elastic = float(self._world.lists.elastic.sum())
+        elastic = float(self._world.touching.elastic.sum())
         return {
             "kinetic_translational": sums.kinetic_translational,
             "kinetic_rotational": sums.kinetic_rotational,

@@ -38,6 +38,20 @@ def drift_summary(total: Array, initials: Array, initial: float) -> dict[str, fl
     return {name: float(value) if math.isfinite(value) else None for name, value in values.items()}
 
 
+def result_facts(summary: dict[str, Any], planned: int) -> dict[str, str]:
+    """What matters most of a summary, by name; `planned` is the number of steps of the whole run."""
+    drift = summary["energy"]["drift_max"]
+    return {
+        "status": summary["status"],
+        "steps": f"{summary['steps']:,} of {planned:,} steps",
+        "bodies": f"{summary['bodies']:,} bodies of {summary['spheres']:,} spheres",
+        "integrator": f"{summary['integrator']}, dt {summary['dt']:.4g} s",
+        "wall time": f"{summary['wall_s']:.2f} s",
+        "energy drift": "no energy drift" if drift is None else f"energy drift at most {drift:.3g}",
+        "written to": summary["run_dir"] or "in memory",
+    }
+
+
 def run_summary(
     simulation: "Simulation", scenario: Scenario, clock: Clock, recorder: Recorder, status: str
 ) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Wall time: how many threads make the fastest steps, and when a run writes checkpoints, reports and ends."""
 
 import math
+import operator
 import time
 
 from ..machine import processors
@@ -9,9 +10,14 @@ CHECKPOINT_EVERY = 60.0  # s
 PATIENCE = 0.1  # s in compiled code before signals and progress get their turn
 
 
-def sensible_threads(blocks: int) -> int:
-    """The number of threads for a number of `blocks` of bodies: one per processor, if each gets at least two blocks."""
-    return max(1, min(processors(), blocks // 2))
+def sensible_threads(wanted: int | None, blocks: int) -> int:
+    """The number of threads for a number of `blocks` of bodies: as many as wanted, but no more than blocks. If none is
+    given, one per processor, if each gets at least two blocks."""
+    if wanted is None:
+        return max(1, min(processors(), blocks // 2))
+    if (threads := operator.index(wanted)) < 1:
+        raise ValueError(f"threads: must be 1 or more, or None for an automatic choice, got {threads}")
+    return min(threads, blocks)
 
 
 class Pace:

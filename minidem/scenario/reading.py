@@ -6,17 +6,24 @@ Every mistake of a file is reported in one ScenarioError, a line each: ``file: k
 import contextlib
 import os
 import re
-import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
+from urllib.parse import unquote_to_bytes
 
 import numpy as np
-from pydantic import BeforeValidator, Field, PlainValidator, ValidationError
+from pydantic import BeforeValidator, Field, PlainValidator, TypeAdapter, ValidationError
 
-from ..errors import InputError, ScenarioError, nearest
+from ..engine.contact.registry import LAWS
+from ..errors import LISTED, InputError, ScenarioError, nearest
+from ..notebook import card
+from ..small_files import MAX_PARTS, text_of, toml_of
 from . import values
+from .describing import facts, one_line
+from .examples import advice_for_missing
 from .joint import joint_errors
+from .plugins import known_after_search
 from .tables import (
     TABLES,
     Body,
@@ -31,30 +38,62 @@ from .tables import (
     Table,
     Time,
     Wall,
+    about,
     tables_in,
     valid_keys,
 )
-from .writing import LISTED_TABLES, NAMED_TABLES, Loc, document, place_text, shown
+from .writing import LISTED_TABLES, NAMED_TABLES, Loc, brief_place, document, place_text, shown
 
 MAX_FILE_BYTES = 16 * 1024**2
 MAX_DEPTH = 20  # of nested tables and lists
+TOGETHER = 1000  # tables of one list that are checked together
+
+
+def _in_parts(table: type[Table]) -> Callable[[Any], Any]:
+    """The check of a long list of tables in parts, up to one with LISTED errors: an error takes a thousand bytes, a table as
+    few as nine."""
+    check = TypeAdapter(list[table]).validate_python  # type: ignore[valid-type]
+
+    def checked(tables: Any) -> Any:
+        done: list[Any] = []
+        wrong = 0
+        while len(done) < len(tables) > TOGETHER and wrong < LISTED:
+            part = tables[len(done) : len(done) + TOGETHER]
+            try:
+                done += check(part)
+            except ValidationError as failure:
+                done += part
+                wrong += failure.error_count()
+        return done or tables
+
+    return checked
 
 
 class Scenario(Table):
     """A whole scenario, made by ``load`` or ``parse``, which also check the rules between tables."""
 
-    schema_version: Annotated[int, PlainValidator(values.whole(1, 1))] = Field(default=1, alias="schema")
-    name: Annotated[str, PlainValidator(values.scenario_name)]
-    seed: Annotated[int, PlainValidator(values.whole(0, 2**63 - 1))] = 0
+    schema_version: Annotated[int, PlainValidator(values.whole(1, 1)), about("Version of this format.")] = Field(
+        default=1, alias="schema"
+    )
+    name: Annotated[
+        str, PlainValidator(values.scenario_name), about("Name of the run directory.", default="the name of the file")
+    ]
+    seed: Annotated[int, PlainValidator(values.whole(0, 2**63 - 1)), about("Seed of the random placement.")] = 0
     time: Time
     integrator: Integrator = Integrator()
     contact: Contact = Contact()
     domain: Domain = Domain()
-    material: dict[str, Material] = Field(default_factory=dict)
-    clump: dict[str, ClumpSpec] = Field(default_factory=dict)
-    place: Annotated[tuple[Place, ...], BeforeValidator(values.table_list)] = ()
-    body: Annotated[tuple[Body, ...], BeforeValidator(values.table_list)] = ()
-    wall: Annotated[tuple[Wall, ...], BeforeValidator(values.table_list)] = ()
+    material: Annotated[dict[str, Material], BeforeValidator(values.few_tables(values.MAX_MATERIALS))] = Field(
+        default_factory=dict
+    )
+    clump: Annotated[dict[str, ClumpSpec], BeforeValidator(values.few_tables(values.MAX_CLUMPS))] = Field(
+        default_factory=dict
+    )
+    place: Annotated[tuple[Place, ...], BeforeValidator(_in_parts(Place)), BeforeValidator(values.table_list)] = ()
+    body: Annotated[tuple[Body, ...], BeforeValidator(_in_parts(Body)), BeforeValidator(values.table_list)] = ()
+    wall: Annotated[
+        tuple[Wall, ...], BeforeValidator(values.few_tables(values.MAX_WALLS)), BeforeValidator(values.table_list)
+    ] = ()
     output: Output = Output()
     guard: Guard = Guard()
 
@@ -78,6 +117,14 @@ class Scenario(Table):
         """The scenario as TOML with every default filled in; it parses back to an equal scenario."""
         return document(self._as_tables())
 
+    def __repr__(self) -> str:
+        return one_line(self)
+
+    __str__ = __repr__
+
+    def _repr_html_(self) -> str:
+        return card(f"Scenario {self.name}", facts(self), {"with every default": self.to_toml()})
+
     def _as_tables(self) -> dict[str, Any]:
         return self.model_dump(by_alias=True, exclude_none=True)
 
@@ -87,25 +134,11 @@ def load(path: str | os.PathLike[str], overrides: Sequence[str] = ()) -> Scenari
     return parse(read_text(path), Path(path).name, Path(path).parent, overrides)
 
 
-def read_text(path: str | os.PathLike[str], regular: bool = False) -> str:
-    """The text of a scenario file, with its line ends. With `regular`, pipes and devices are refused."""
-    path = Path(path)
-    try:
-        if regular and path.exists() and not path.is_file() and not path.is_dir():
-            raise InputError(f"{path}: not a regular file; give a scenario file")
-        with open(path, "rb") as file:
-            content = file.read(MAX_FILE_BYTES + 1)
-    except ValueError:  # a NUL in the name
-        raise InputError(f"{path}: no file can have this name; give a scenario file") from None
-    except OSError as error:
-        reason = "is a directory" if os.path.isdir(path) else str(error.strerror).lower()
-        raise InputError(f"{path}: {reason}; give a scenario file") from None
-    if len(content) > MAX_FILE_BYTES:
-        raise InputError(f"{path}: larger than {MAX_FILE_BYTES // 1024**2} MB; give a scenario file")
-    try:
-        return content.decode()
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not UTF-8 text (byte {error.start + 1}); give a scenario file") from None
+def read_text(path: str | os.PathLike[str], regular: bool = False, remedy: str = "") -> str:
+    """The text of a scenario file, with its line ends. With `regular`, pipes are refused; `remedy` ends messages."""
+    if not remedy:
+        remedy = "give a scenario file" if os.path.lexists(path) else advice_for_missing(Path(path))
+    return text_of(path, MAX_FILE_BYTES, remedy, pipes=not regular)
 
 
 def parse(
@@ -116,9 +149,11 @@ def parse(
 ) -> Scenario:
     """The scenario of a TOML text. Messages name `source`; clump files are relative to `directory`."""
     try:
-        data = _plain(tomllib.loads(text.removeprefix("\ufeff")))  # the mark that some editors put before UTF-8
-    except (ValueError, RecursionError) as error:
-        raise ScenarioError([f"{source}: {_syntax_message(str(error), text)}"]) from None
+        data = _plain(toml_of(text, source))
+    except InputError as error:
+        raise ScenarioError([str(error)]) from None
+    except RecursionError as error:
+        raise ScenarioError([f"{source}: not valid TOML: {error}"]) from None
     set_by = {}
     for override in overrides:
         keys, value = _split_override(override)
@@ -130,6 +165,9 @@ def _checked(data: dict[str, Any], source: str, directory: str | os.PathLike[str
     """The scenario of the data as read, which is changed; `set_by` has the name to use in messages instead of the source
     for the values at and below a place."""
     order = list(data)
+    contact = data.get("contact")
+    if isinstance(contact, dict) and isinstance(contact.get("law"), str):  # it decides which keys a material may have
+        known_after_search(contact["law"], LAWS)
     unknown, renamed = _rename_unknown_keys(data)
     _fill_in(data, source, directory)
     found: list[tuple[Loc, str]] = []
@@ -137,16 +175,19 @@ def _checked(data: dict[str, Any], source: str, directory: str | os.PathLike[str
         scenario = Scenario.model_validate(data)
     except ValidationError as failure:
         found = [(error["loc"], _table_message(error)) for error in failure.errors(include_url=False)]
-    found += joint_errors(data, {loc for loc, _ in found})
+    if len(found) < LISTED:  # else not all that is wrong by itself is known
+        found += islice(joint_errors(data, {loc for loc, _ in found}), 2 * LISTED)
     # Values under a misspelt key are judged once the key is right.
     found = [error for error in found if not any(error[0][: len(loc)] == loc for loc in renamed)]
 
     errors = unknown + found
     errors.sort(key=lambda error: order.index(error[0][0]) if error[0][0] in order else len(order))
     lines = []
-    for loc, message in errors:
+    for loc, message in errors[:LISTED]:
         setters = [text for place, text in set_by.items() if loc[: len(place)] == place]
-        lines.append(f"{setters[-1] if setters else source}: {place_text(loc)}: {message}")
+        lines.append(f"{setters[-1] if setters else source}: {brief_place(loc)}: {message}")
+    if len(errors) > LISTED:
+        lines.append(f"{source}: others: at least {len(errors) - LISTED} more errors; correct these first")
     if lines:
         raise ScenarioError(lines)
     return scenario
@@ -163,16 +204,6 @@ def _plain(value: Any, depth: int = 0) -> Any:
     return value.tolist() if isinstance(value, np.ndarray | np.generic) else value
 
 
-def _syntax_message(message: str, text: str) -> str:
-    """The message of tomllib, "What (at line 3, column 5)", as place, what, and the line itself."""
-    match = re.fullmatch(r"(.*) \(at line (\d+), column (\d+)\)", message, re.DOTALL)
-    if not match:
-        return f"not valid TOML: {message}"
-    hint = "; text needs quotes" if match[1].startswith(("Invalid value", "Expected newline")) else ""
-    line = "".join(filter(str.isprintable, text.split("\n")[int(match[2]) - 1])).strip()
-    return f"line {match[2]}, column {match[3]}: {match[1][0].lower()}{match[1][1:]}{hint}, in: {line[:70]}"
-
-
 def _rename_unknown_keys(data: dict[str, Any]) -> tuple[list[tuple[Loc, str]], set[Loc]]:
     """Remove unknown keys; move their values to the nearest valid keys, so that those are not reported as missing.
 
@@ -183,6 +214,9 @@ def _rename_unknown_keys(data: dict[str, Any]) -> tuple[list[tuple[Loc, str]], s
 
     def rename(loc: Loc, table: dict[str, Any], valid: Sequence[str]) -> None:
         for key in [key for key in table if key not in valid]:
+            if len(errors) > LISTED:  # enough to be said; more would take time and memory
+                del table[key]
+                continue
             meant = nearest(key, valid)
             hint = f'did you mean "{meant}"?' if meant else f"valid keys: {', '.join(valid)}"
             errors.append(((*loc, key), f"unknown key; {hint}"))
@@ -200,16 +234,28 @@ def _rename_unknown_keys(data: dict[str, Any]) -> tuple[list[tuple[Loc, str]], s
 
 def _fill_in(data: dict[str, Any], source: str, directory: str | os.PathLike[str]) -> None:
     """Set the defaults that depend on more than their own key."""
-    stem = re.sub(r"[^A-Za-z0-9_.-]", "_", Path(source).stem).lstrip(".")
-    data.setdefault("name", stem[:64] or "scenario")
+    data.setdefault("name", name_from(source))
     for clump in [table for loc, table in tables_in(data) if loc[0] == "clump"]:
         if isinstance(clump.get("file"), str):
-            clump["file"] = os.path.abspath(os.path.join(directory, clump["file"]))
+            clump["file"] = located(clump["file"], directory)
         if "builtin" not in clump:
             clump.setdefault("scale", 1.0)
         elif "height" not in clump:
             with contextlib.suppress(ValueError):
                 clump["height"] = values.builtin_height(clump["builtin"])
+
+
+def name_from(source: str) -> str:
+    """The name of a scenario or study whose file does not give one."""
+    stem = re.sub(r"[^A-Za-z0-9_.-]", "_", Path(source).stem).lstrip(".")
+    return stem[:64] or "scenario"
+
+
+def located(file: str, directory: str | os.PathLike[str]) -> str:
+    """The absolute path of a file that a scenario in the directory names: by a path, or by a file: address."""
+    if file.startswith("file:///"):
+        file = os.fsdecode(unquote_to_bytes(file.removeprefix("file://")))
+    return os.path.abspath(os.path.join(directory, file))
 
 
 def _table_message(error: Any) -> str:
@@ -234,7 +280,10 @@ def _split_path(path: str) -> list[str]:
     """The keys of "body[0].velocity"."""
     if not re.fullmatch(_KEY_PATH, path):
         raise InputError(f"{shown(path)}: must be a path of keys such as time.end or body[0].velocity")
-    return [key.strip('"') for key in re.findall(_KEY, path)]
+    keys = [key.strip('"') for key in re.findall(_KEY, path)]
+    if len(keys) > MAX_PARTS:
+        raise InputError(f"{shown(path)}: must have at most {MAX_PARTS} keys, got {len(keys)}")
+    return keys
 
 
 def _split_override(text: str) -> tuple[list[str], Any]:
@@ -243,8 +292,8 @@ def _split_override(text: str) -> tuple[list[str], Any]:
     if not match or not text.isprintable():
         raise InputError(f"--set {shown(text)}: must be table.key=value, for example time.end=2.5")
     try:
-        value = _plain(tomllib.loads(f"value = {match[2]}")["value"])
-    except (ValueError, RecursionError):  # here, text needs no quotes
+        value = _plain(toml_of(f"value = {match[2]}", f"--set {shown(text)}")["value"])
+    except (InputError, RecursionError):  # here, text needs no quotes
         value = match[2].strip()
     return _split_path(match[1]), value
 

@@ -1,6 +1,5 @@
 """The tables of a scenario file, checked and frozen."""
 
-import os
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
 
@@ -9,8 +8,9 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator
 
 from ..errors import InputError
+from ..shapes import MAX_SPHERES
 from . import values
-from .values import Count, Limit, Normal, NotNegative, Number3, Positive, Quaternion, Sphere, Text, Vector
+from .values import LEAST, MOST, Count, Factor, Limit, Normal, NotNegative, Number3, Quaternion, Size, Sphere, Text, Vector
 from .writing import LISTED_TABLES, NAMED_TABLES, Loc
 
 
@@ -20,43 +20,62 @@ class Table(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
+def about(description: str, unit: str = "", default: str = "") -> Any:
+    """What the schema and the reference say about a key: its meaning, its unit, and its default if that is not a value."""
+    return Field(description=description, json_schema_extra={"unit": unit, "default": default})
+
+
 class Time(Table):
     """The time step and the end of the run."""
 
-    dt: Annotated[float | str, PlainValidator(values.time_step)]  # s, "x rayleigh" or "drift x"
-    end: Positive  # s
+    dt: Annotated[
+        float | str,
+        PlainValidator(values.time_step),
+        about('Time step: seconds, a multiple such as "0.1 rayleigh", or "drift 1e-5" for that energy drift.', "s"),
+    ]
+    end: Annotated[Size, about("End of the run.", "s")]
 
 
 class Integrator(Table):
     """How bodies are advanced."""
 
-    rotation: Annotated[str, PlainValidator(values.integrator)] = "spiral"
+    rotation: Annotated[
+        str, PlainValidator(values.integrator), about("Rotational integrator; `minidem integrators` lists them.")
+    ] = "spiral"
 
 
 class Contact(Table):
     """How bodies in contact push each other."""
 
-    law: Annotated[str, PlainValidator(values.contact_law)] = "hertz"
-    edges: Annotated[str, PlainValidator(values.edges)] = "plain"  # or "corrected"
+    law: Annotated[str, PlainValidator(values.contact_law), about("Contact law; `minidem laws` lists them.")] = "hertz"
+    edges: Annotated[
+        str, PlainValidator(values.edges), about("Whether the energy error where contacts begin and end is taken out.")
+    ] = "plain"
 
 
 class Domain(Table):
     """The closed box, if any, and gravity."""
 
-    box: Annotated[Number3 | None, PlainValidator(values.box)] = None  # m, a corner at the origin; None: open space
-    material: Annotated[str | None, PlainValidator(values.text)] = None  # of the box's walls
-    gravity: Vector = (0.0, 0.0, 0.0)  # m/s^2
+    box: Annotated[
+        Number3 | None,
+        PlainValidator(values.box),
+        about("Edge lengths of a closed box with a corner at the origin.", "m", "open space"),
+    ] = None
+    material: Annotated[
+        str | None, PlainValidator(values.text), about("Material of the walls of the box.", default="required with a box")
+    ] = None
+    gravity: Annotated[Vector, about("Acceleration; its potential is part of the total energy.", "m/s^2")] = (0.0, 0.0, 0.0)
 
 
 class Material(Table):
-    """A material. Besides these it has the keys that a contact law declares; all of them are numbers above 0."""
+    """A material. Besides these it has the keys that a contact law declares; all of them are positive factors."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
-    __pydantic_extra__: dict[str, Positive] = Field(init=False)
+    __pydantic_extra__: dict[str, Factor] = Field(init=False)
 
-    young: Annotated[float, PlainValidator(values.modulus)]  # Pa
-    poisson: Annotated[float, PlainValidator(values.above(-1, below=0.5))]
-    density: Positive  # kg/m^3
+    young: Annotated[Factor, about("Young's modulus.", "Pa")]
+    poisson: Annotated[float, PlainValidator(values.above(-1, below=0.5)), about("Poisson's ratio.")]
+    density: Annotated[Size, about("Density.", "kg/m^3")]
 
     @property
     def numbers(self) -> dict[str, float]:
@@ -67,16 +86,44 @@ class Material(Table):
 class ClumpSpec(Table):
     """Where a clump's spheres come from: exactly one of spheres, file and builtin."""
 
-    spheres: Annotated[tuple[Sphere, ...] | None, BeforeValidator(values.sphere_list)] = None  # m
-    file: Annotated[str | None, PlainValidator(values.text)] = None  # an absolute path, once loaded
-    builtin: Annotated[str | None, PlainValidator(values.builtin)] = None
-    scale: Annotated[float | None, PlainValidator(values.positive)] = None  # of spheres and file
-    height: Annotated[float | None, PlainValidator(values.positive)] = None  # m, of a builtin; None: its default
-    count: Annotated[int | None, PlainValidator(values.whole(1, values.MAX_SPHERES))] = None  # likewise: spheres
-    density: Annotated[float | None, PlainValidator(values.positive)] = None  # kg/m^3, instead of the material's
-    mass: Annotated[float | None, PlainValidator(values.positive)] = None  # kg, instead of a density
-    mass_from: Annotated[str, PlainValidator(values.mass_source)] = "spheres"  # or "mesh", which the file was fitted to
-    material: Text
+    spheres: Annotated[
+        tuple[Sphere, ...] | None,
+        BeforeValidator(values.sphere_list),
+        about("Rows of x, y, z, radius.", "m", "one of spheres, file and builtin is required"),
+    ] = None
+    file: Annotated[
+        str | None,
+        PlainValidator(values.text),
+        about("File with rows of x, y, z, radius, relative to the scenario file.", default="see spheres"),
+    ] = None
+    builtin: Annotated[
+        str | None, PlainValidator(values.builtin), about("Name of a built-in shape.", default="see spheres")
+    ] = None
+    scale: Annotated[
+        float | None, PlainValidator(values.positive), about("Factor for the numbers of spheres or file.", default="1")
+    ] = None
+    height: Annotated[
+        float | None, PlainValidator(values.size), about("Height of a built-in shape.", "m", "that of the shape")
+    ] = None
+    count: Annotated[
+        int | None,
+        PlainValidator(values.whole(1, MAX_SPHERES)),
+        about("Number of spheres of a built-in shape.", default="that of the shape"),
+    ] = None
+    density: Annotated[
+        float | None,
+        PlainValidator(values.size),
+        about("Density, instead of that of the material.", "kg/m^3", "that of the material"),
+    ] = None
+    mass: Annotated[
+        float | None, PlainValidator(values.factor), about("Mass, instead of a density.", "kg", "density times volume")
+    ] = None
+    mass_from: Annotated[
+        str,
+        PlainValidator(values.mass_source),
+        about("What mass properties are computed from: the union of the spheres, or the mesh that the file was fitted to."),
+    ] = "spheres"
+    material: Annotated[Text, about("Name of a [material.NAME] table.")]
 
     def sphere_rows(self) -> NDArray[np.float64]:
         """Spheres (n, 4): x, y, z, radius in the user's frame, scaled, m."""
@@ -86,66 +133,86 @@ class ClumpSpec(Table):
             return builtin_spheres(self.builtin, self.height, self.count)
         if self.file is None:
             rows = np.array(self.spheres)
-        elif not os.path.isfile(self.file):
-            raise InputError(f"{self.file}: no such file")
         else:
             from ..shapes.sphere_files import read_spheres
 
             rows = read_spheres(self.file)
-        if len(rows) > values.MAX_SPHERES:
-            raise InputError(f"{len(rows)} spheres are more than the {values.MAX_SPHERES} that a clump may have; take fewer")
         with np.errstate(over="ignore"):
             rows = rows * (self.scale or 1.0)
-        if not (np.isfinite(rows).all() and (rows[:, 3] > 0).all()):
-            raise InputError(f"some sphere has no finite, positive radius after scaling by {self.scale}")
+        if not (rows[:, 3] >= LEAST).all() or not (np.abs(rows) <= MOST).all():
+            rule = f"radii must be at least {LEAST} m, and all numbers at most {MOST} m"
+            raise InputError(f"{rule}, after scaling by {self.scale}; lengths are in metres")
         return rows
 
 
 class Place(Table):
     """Bodies placed at random: `count` of them without overlap, or packed to `packing_fraction`."""
 
-    clump: Text
-    count: Annotated[int | None, PlainValidator(values.whole(1, values.MAX_BODIES))] = None
-    packing_fraction: Annotated[float | None, PlainValidator(values.above(0, below=values.MAX_PACKING))] = None  # of the box
-    speed: NotNegative = 0.0  # m/s, in a random direction
-    spin: NotNegative = 0.0  # rad/s, about a random axis
+    clump: Annotated[Text, about("Name of a [clump.NAME] table.")]
+    count: Annotated[
+        int | None,
+        PlainValidator(values.whole(1, values.MAX_BODIES)),
+        about("Number of bodies, placed without overlap.", default="count or packing_fraction is required"),
+    ] = None
+    packing_fraction: Annotated[
+        float | None,
+        PlainValidator(values.above(0, below=values.MAX_PACKING)),
+        about("Fraction of the box that the bodies fill, packed until they touch.", default="see count"),
+    ] = None
+    speed: Annotated[NotNegative, about("Speed, in a random direction.", "m/s")] = 0.0
+    spin: Annotated[NotNegative, about("Angular speed, about a random axis.", "rad/s")] = 0.0
 
 
 class Body(Table):
     """One body."""
 
-    clump: Text
-    position: Vector  # m, of the centre of mass
-    orientation: Quaternion = (1.0, 0.0, 0.0, 0.0)
-    velocity: Vector = (0.0, 0.0, 0.0)  # m/s
-    angular_velocity: Vector = (0.0, 0.0, 0.0)  # rad/s, world frame
+    clump: Annotated[Text, about("Name of a [clump.NAME] table.")]
+    position: Annotated[Vector, about("Position of the centre of mass.", "m")]
+    orientation: Annotated[
+        Quaternion, about("Quaternion (w, x, y, z) from the clump as given to the world; scaled to length one.")
+    ] = (1.0, 0.0, 0.0, 0.0)
+    velocity: Annotated[Vector, about("Velocity.", "m/s")] = (0.0, 0.0, 0.0)
+    angular_velocity: Annotated[Vector, about("Angular velocity, world frame.", "rad/s")] = (0.0, 0.0, 0.0)
 
 
 class Wall(Table):
     """A half-space."""
 
-    point: Vector  # m
-    normal: Normal  # to the side of the bodies
-    material: Text
+    point: Annotated[Vector, about("A point of the plane.", "m")]
+    normal: Annotated[Normal, about("Normal to the side of the bodies; scaled to length one.")]
+    material: Annotated[Text, about("Name of a [material.NAME] table.")]
 
 
 class Output(Table):
-    """The sizes of the records of a run."""
+    """What a run records."""
 
-    frames: Count = 250
-    energies: Count = 1000
+    frames: Annotated[Count, about("Number of trajectory frames, evenly spaced; 1: the last step only.")] = 250
+    energies: Annotated[Count, about("Number of rows in the energy log, evenly spaced.")] = 1000
+    fields: Annotated[
+        tuple[str, ...],
+        PlainValidator(values.fields),
+        about("What is recorded of the bodies in each frame; position and orientation are needed."),
+    ] = values.FIELDS
+    precision: Annotated[str, PlainValidator(values.precision), about("Precision of the numbers in the frames.")] = "double"
+    compression: Annotated[
+        int, PlainValidator(values.whole(0, 9)), about("Level of gzip compression of the frames; 0: none.")
+    ] = 0
 
 
 class Guard(Table):
     """The limits at which a run is stopped because it can no longer be right; false switches one off."""
 
-    energy: Limit = 100.0  # deviation of the total energy, in initial total energies
-    overlap: Limit = 0.5  # of two spheres, or of a sphere and a wall, in radii of the smaller sphere
-    travel: Limit = 0.25  # of a body per step, in radii of the smallest sphere
-    turn: Limit = 0.5  # of a body per step, rad
-    outside: Annotated[bool, PlainValidator(values.switch)] = True  # stop if a centre of mass is behind a wall
-    rayleigh: Limit = 1.0  # dt in Rayleigh times: above it a warning
-    contact: Limit = 1.0  # dt in contact times: above it the run does not start
+    energy: Annotated[Limit, about("Stop if abs(E - E0) exceeds this many abs(E0).")] = 100.0
+    overlap: Annotated[Limit, about("Stop if spheres overlap by more than this fraction of the smaller radius.")] = 0.5
+    travel: Annotated[
+        Limit, about("Stop if a body moves by more than this fraction of the smallest radius in one step.")
+    ] = 0.25
+    turn: Annotated[Limit, about("Stop if a body turns by more than this angle in one step.", "rad")] = 0.5
+    outside: Annotated[
+        bool, PlainValidator(values.switch), about("Whether to stop if a centre of mass is behind a wall.")
+    ] = True
+    rayleigh: Annotated[Limit, about("Warn if dt exceeds this many Rayleigh times.")] = 1.0
+    contact: Annotated[Limit, about("Refuse to start if dt exceeds this many contact times.")] = 1.0
 
 
 TABLES: dict[str, type[Table]] = {

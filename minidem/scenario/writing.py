@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 Loc = tuple[str | int, ...]  # the place of a value: ("body", 2, "position")
@@ -31,14 +32,32 @@ def key_text(key: str) -> str:
 
 def shown(value: Any) -> str:
     """A value as a message shows it: at most 70 characters."""
-    text = value_text(value)
+    return brief(value_text(value))
+
+
+def brief(text: str) -> str:
+    """A text as a message shows it: at most 70 characters."""
     return text if len(text) <= 70 else text[:67] + "..."
+
+
+def file_text(file: str) -> str:
+    """An absolute path as TOML: as a file: address if it has bytes that are not UTF-8, which TOML cannot hold."""
+    try:
+        file.encode()
+    except UnicodeEncodeError:
+        file = Path(file).as_uri()
+    return value_text(file)
 
 
 def place_text(loc: Loc) -> str:
     """A place as a path of keys: body[2].position."""
     parts = (f"[{key}]" if isinstance(key, int) else f".{key_text(key)}" for key in loc)
     return "".join(parts).removeprefix(".")
+
+
+def brief_place(loc: Loc) -> str:
+    """A place as a message shows it, with keys of at most 70 characters."""
+    return place_text(tuple(brief(key) if isinstance(key, str) else key for key in loc))
 
 
 def document(data: Mapping[str, Any]) -> str:
@@ -57,7 +76,7 @@ def document(data: Mapping[str, Any]) -> str:
     for header, table in tables:
         lines += ["", header]
         for key, value in table.items():
-            text = value_text(value)
+            text = file_text(value) if key == "file" else value_text(value)
             if key == "spheres":
                 text = "[\n" + "".join(f"    {value_text(row)},\n" for row in value) + "]"
             lines.append(f"{key} = {text}")

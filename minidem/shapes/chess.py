@@ -25,6 +25,7 @@ from .solids import (
     surface,
     turned,
 )
+from .sphere_files import read_spheres
 from .surfaces import DATA
 
 # Heights after the FIDE Handbook, C.02 (Standards of Chess Equipment), in metres.
@@ -187,7 +188,7 @@ def mesh(piece: str, cells: int = 160) -> Any:
 def spheres(piece: str, count: int) -> Array:
     """Spheres (count, 4) of a piece of height 1: those of a file for the default count, else fitted."""
     if count == COUNT:
-        return np.loadtxt(DATA / f"{piece}.csv", delimiter=",", comments=("#", "x"))
+        return read_spheres(DATA / f"{piece}.csv")
     from .fitting import fit_clump
     from .mesh import from_polydata
 

@@ -6,11 +6,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InputError
+from ..progress import report
 from .union import Moments, checked_spheres, union_moments
 
 Array = NDArray[np.float64]
 EQUAL = 1e-9  # moments that differ by less (relative) are equal, products of inertia below it are zero
 SMALLEST_MOMENT = 1e-300  # kg m^2; its inverse is still finite
+SMALLEST_MASS = 1e-150  # kg; its square is not zero, and that of its inverse is finite
 
 
 @dataclass(frozen=True)
@@ -53,10 +55,13 @@ def make_clump(
     if not 0.0 < density < np.inf:
         raise InputError(f"clump {name}: the density must be positive and finite, got {density}")
     with np.errstate(all="ignore"):  # the fifth powers of sizes may overflow
-        volume, center, second = union_moments(spheres) if moments is None else moments
+        if moments is None:
+            moments = union_moments(spheres, lambda part: report(f"mass properties of {name}", part))
+        volume, center, second = moments
         density = density if mass is None else mass / volume
         inertia = density * (np.trace(second) * np.eye(3) - second)
-        in_range = 0 < volume * density < np.inf and np.isfinite(inertia).all() and np.trace(inertia) > 0
+        in_range = SMALLEST_MASS < volume * density < 1 / SMALLEST_MASS and np.isfinite(inertia).all()
+        in_range = in_range and np.trace(inertia) > 0
     if not in_range:
         raise InputError("its size is beyond the range of numbers; lengths are in metres")
     principal, rotation = _principal_frame(inertia)

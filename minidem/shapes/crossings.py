@@ -7,6 +7,8 @@ from ..engine.compile.kernels import inlined, internal, kernel
 from ..engine.geometry import minus
 from ..engine.world import near_pairs
 
+MOST_PAIRS = 5 * 10**7  # of triangles near each other: 0.8 GB
+
 
 @inlined
 def cross(a, b):
@@ -42,10 +44,11 @@ def edge_crosses(start, end, a, b, c):
 
 
 def crossing_triangles(triangles: NDArray[np.float64], faces: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Pairs (k, 2) of triangles (f, 3, 3), m, that cross and share no corner; `faces` (f, 3) numbers their corners."""
+    """Pairs (k, 2) of triangles (f, 3, 3), m, that cross and share no corner; `faces` (f, 3) numbers their corners.
+    MemoryError if more than MOST_PAIRS are so close that they might."""
     centre = triangles.mean(axis=1)
     reach = np.linalg.norm(triangles - centre[:, None], axis=2).max(axis=1)
-    near = near_pairs(np.ascontiguousarray(centre.T), reach, 0.0)
+    near = near_pairs(np.ascontiguousarray(centre.T), reach, 0.0, MOST_PAIRS)
     found = np.empty((near.shape[1], 2), np.int64)
     return found[: crossing_pairs(triangles, faces, near, found)].copy()
 

@@ -14,12 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError
+from ..progress import report
 from .clump import make_clump
 from .mesh import Mesh
 from .union import union_moments
 
 Array = NDArray[np.float64]
 VOXELS = 120_000  # approximate number inside the mesh
+MOST_VOXELS = 2 * 10**8  # in the bounding box: about 1 GB
 FOR_DETAILS = 0.2  # fraction of the spheres for thin parts
 
 
@@ -63,7 +65,8 @@ def fit_clump(mesh: Mesh, spheres: int = 100, min_radius: float = 0.0, target_er
     uncovered = np.count_nonzero(gaps(fitted, origin + edge * np.argwhere(inside)) > 0) / total
 
     def excess(growth: float) -> float:
-        return union_moments(fitted + np.array([0, 0, 0, growth]))[0] / volume - 1
+        grown = fitted + np.array([0, 0, 0, growth])
+        return union_moments(grown, lambda part: report(f"volume with radii grown by {growth:.2g} m", part))[0] / volume - 1
 
     growth = float(brentq(excess, 0.0, volume ** (1 / 3), rtol=1e-6)) if excess(0.0) < 0 else 0.0
     fitted[:, 3] += growth
@@ -112,7 +115,11 @@ def voxelised(mesh: Mesh, edge: float) -> tuple[NDArray[np.bool_], Array, float]
     from vtkmodules.vtkImagingStencil import vtkImageStencilToImage, vtkPolyDataToImageStencil
 
     low, high = mesh.points.min(axis=0) - edge, mesh.points.max(axis=0) + edge
-    size = np.ceil((high - low) / edge).astype(int) + 1
+    wanted = np.ceil((high - low) / edge) + 1
+    if not np.prod(wanted) <= MOST_VOXELS:
+        part = f"{np.prod(wanted):.2g} voxels, of which about {VOXELS} are inside"
+        raise InputError(f"the mesh fills too little of its bounding box ({part}); turn it along an axis, or fit its parts")
+    size = wanted.astype(int)
     stencil = vtkPolyDataToImageStencil()
     stencil.SetInputData(mesh.polydata())
     stencil.SetOutputOrigin(low)

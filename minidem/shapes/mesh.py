@@ -94,9 +94,13 @@ def inward(mesh: Mesh) -> str:
 
 def self_intersections(mesh: Mesh) -> str:
     """Fault if triangles cross."""
-    from .crossings import crossing_triangles
+    from .crossings import MOST_PAIRS, crossing_triangles
 
-    crossing = crossing_triangles(mesh.triangles, mesh.faces)
+    try:
+        crossing = crossing_triangles(mesh.triangles, mesh.faces)
+    except MemoryError:
+        why = f"more than {MOST_PAIRS:.0e} pairs of them are near each other"
+        return f"has triangles too long for their number: {why}; remesh it with triangles of about one size"
     if len(crossing) == 0:
         return ""
     first, second = crossing[0]

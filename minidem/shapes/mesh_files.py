@@ -11,10 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError
+from ..machine import available_memory, in_bytes
+from ..small_files import bytes_of
 from .mesh import FAULT_FINDERS, Array, Mesh, merged
 
 Faces = Sequence[Sequence[int]] | NDArray[np.int64]
 LARGEST_FILE = 512 * 2**20  # bytes
+MEMORY_PER_BYTE = 30  # of a mesh file, while it is read as text
+MOST_CORNERS = 1000  # of a face: the time to split it into triangles grows as their square
 LARGEST_HEADER = 2**16  # bytes, of a PLY file
 LARGEST = 1e50  # m; its fifth power is finite
 
@@ -24,16 +28,17 @@ def read_mesh(path: str | PathLike[str]) -> Mesh:
     path = Path(path)
     if path.suffix.lower() not in READERS:
         raise InputError(f"{path}: give a mesh file that ends in {', '.join(READERS)}")
-    if not path.is_file():
-        raise InputError(f"{path}: {'is a directory' if path.is_dir() else 'no such file'}; give a mesh file")
-    size = path.stat().st_size
-    if size == 0 or size > LARGEST_FILE:
-        raise InputError(f"{path}: {'is empty' if size == 0 else f'is larger than {LARGEST_FILE // 2**20} MB'}")
+    data = bytes_of(path, LARGEST_FILE, "give a mesh file")
+    if not data:
+        raise InputError(f"{path}: is empty; give a mesh file")
+    if (free := available_memory()) is not None and MEMORY_PER_BYTE * len(data) > free:
+        sizes = f"may need {in_bytes(MEMORY_PER_BYTE * len(data))} of memory, {in_bytes(free)} are free"
+        raise InputError(f"{path}: {sizes}; reduce the number of triangles")
     try:
-        points, faces = READERS[path.suffix.lower()](path.read_bytes())
+        points, faces = READERS[path.suffix.lower()](data)
         points = np.asarray(points, dtype=float).reshape(-1, 3)
         triangles = in_triangles(points, faces)
-    except (ArithmeticError, LookupError, MemoryError, OSError, TypeError, ValueError, struct.error) as error:
+    except (ArithmeticError, LookupError, OSError, TypeError, ValueError, struct.error) as error:
         what = " ".join(str(error).split())[:100] or type(error).__name__
         raise InputError(f"{path}: cannot be read as a mesh ({what})") from None
     if not len(triangles):
@@ -57,8 +62,8 @@ def in_triangles(points: Array, faces: Faces) -> NDArray[np.int64]:
         return np.empty((0, 3), np.int64)
     sizes = {len(face) for face in faces} if isinstance(faces, list) else {3}
     corners = np.concatenate([np.asarray(face) for face in faces]) if len(sizes) > 1 else np.asarray(faces).reshape(-1)
-    if min(sizes) < 3:
-        raise ValueError("a face of less than three corners")
+    if not 3 <= min(sizes) <= max(sizes) <= MOST_CORNERS:
+        raise ValueError(f"a face of less than three or more than {MOST_CORNERS} corners")
     if corners.dtype.kind not in "iu" or corners.min() < 0 or corners.max() >= len(points):
         raise ValueError(f"a face with a corner that is none of its {len(points)} points")
     if sizes == {3}:

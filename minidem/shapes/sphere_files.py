@@ -9,14 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError
+from ..small_files import line_at, text_of
+from . import MAX_SPHERES
 from .union import Moments
 
 Array = NDArray[np.float64]
-LARGEST_FILE = 64 * 2**20  # bytes; far more than any list of spheres
+LARGEST_FILE = 8 * 2**20  # bytes; far more than any list of MAX_SPHERES
+REMEDY = "give a file of x, y, z, radius rows"
 
 
 def read_spheres(path: str | PathLike[str]) -> Array:
-    """Spheres (n, 4) of a text file with rows of x, y, z, radius, in the file's unit of length.
+    """Up to MAX_SPHERES spheres (n, 4) of a text file with rows of x, y, z, radius, in the file's unit of length.
 
     Commas, semicolons, spaces or tabs separate columns, # starts a comment, the first row may be a header.
     """
@@ -45,6 +48,8 @@ def read_spheres(path: str | PathLike[str]) -> Array:
             row.append(value)
         if row[3] <= 0.0:
             raise InputError(f"{where}: the radius must be positive, got {fields[3][:40]}")
+        if len(rows) == MAX_SPHERES:
+            raise InputError(f"{where}: more than the {MAX_SPHERES} spheres that a clump may have; take fewer")
         rows.append(row)
     if not rows:
         raise InputError(f"{path}: no spheres in it; give rows of x, y, z, radius")
@@ -68,26 +73,10 @@ def read_mesh_moments(path: str | PathLike[str]) -> Moments:
 
 
 def _text(path: Path) -> str:
-    """The content of a text file of at most LARGEST_FILE bytes."""
-    try:
-        if path.is_dir():
-            raise InputError(f"{path}: is a directory; give a file of x, y, z, radius rows")
-        if path.exists() and not path.is_file():
-            raise InputError(f"{path}: not a regular file")  # a device may never end
-        with path.open("rb") as file:
-            data = file.read(LARGEST_FILE + 1)
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file") from None
-    except (OSError, ValueError) as error:  # ValueError: NUL in the name
-        raise InputError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
-    if len(data) > LARGEST_FILE:
-        raise InputError(f"{path}: larger than {LARGEST_FILE // 2**20} MB; this is no list of spheres")
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        text = "\0"
+    """The content of a text file of at most LARGEST_FILE bytes, without a byte order mark."""
+    text = text_of(path, LARGEST_FILE, REMEDY).removeprefix("\ufeff")
     if "\0" in text:
-        raise InputError(f"{path}: not a text file (UTF-8); give rows of x, y, z, radius")
+        raise InputError(f"{path}: line {line_at(text, text.index(chr(0)))}: not a text file; {REMEDY}")
     return text
 
 

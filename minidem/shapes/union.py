@@ -8,18 +8,12 @@ sphere, region to the left, Stokes' theorem for phi(n) homogeneous of degree k r
 
 so all but the solid angle are integrals of trigonometric polynomials over the exposed arcs of the cap
 circles. The solid angle follows, modulo 4 pi, from circular sectors and a fan of spherical triangles (Van
-Oosterom and Strackee, IEEE Trans. Biomed. Eng. BME-30, 125, 1983).
+Oosterom and Strackee, IEEE Trans. Biomed. Eng. BME-30, 125, 1983). The caps are in caps.py.
 
-Degenerate positions (tangent or coinciding circles, many circles through one point) need no special cases:
-each pair of circles is classified once for both, arcs of both end at the same computed points, and circles
-that barely cross count as tangent, which changes the area by a negligible amount. Only where three circles
-nearly coincide, within about the same tolerance, can decisions contradict each other: the boundary does not
-close, and a wider tolerance is used.
-
-Array operations work on all caps, pairs of circles and arcs of many spheres at a time; nothing here is compiled.
 In all functions but `union_moments`, vectors have their components in the first dimension.
 """
 
+from collections.abc import Callable
 from math import pi, sqrt
 from typing import NamedTuple
 
@@ -27,18 +21,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InputError
+from .caps import PAIRS, TANGENT, Budget, Caps, caps_of, cross, dot, exposed, mostly_seen, overlapping
+from .crowded import crowded, needed
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
-CONTACT = 1e-9  # overlaps below this fraction of the smaller radius are ignored: volume ~ CONTACT^2
-TANGENT = (1e-11, 1e-10, 1e-9, 1e-8)  # rad; circles that overlap less are tangent: area ~ TANGENT^(3/2)
 CLOSED = 1e-11  # misfit of arc ends on the unit sphere that round-off can cause
-CROSS, APART, NESTED, COVER = range(4)  # relations of two caps
+ARCS = 2**15  # that are integrated together: about 150 MB
 POLE = np.array([sqrt(0.13), -sqrt(0.23), sqrt(0.64)])  # apex of the triangle fan: an arbitrary unit vector
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(24)  # exact to round-off for cubics in cos, sin over 2 pi
-WIDEST = 2  # caps of a sphere that are tested first: most nested caps lie inside one of these
-PAIRS = 2**17  # of spheres or of caps that are processed together: about 30 MB
 
 
 class Moments(NamedTuple):
@@ -53,151 +45,9 @@ class Moments(NamedTuple):
         return Moments(self.volume * scale**3, self.centre * scale, self.second * scale**5)
 
 
-class Caps(NamedTuple):
-    """The caps of spheres that their neighbours cover; those of one sphere follow each other."""
-
-    sphere: Index  # (m,) index of the covered sphere, ascending
-    neighbour: Index  # (m,) index of the covering sphere
-    axis: Array  # (3, m) unit vector to the middle of the cap
-    e1: Array  # (3, m) with e2 and the axis a right-handed frame: angles on the circle count from e1 towards e2
-    e2: Array  # (3, m)
-    cosine: Array  # (m,) of half the opening angle
-    sine: Array  # (m,)
-    angle: Array  # (m,) half the opening angle, rad
-    height: Array  # (m,) 1 - |cosine|
-
-    def taken(self, which: NDArray[np.int64] | NDArray[np.bool_]) -> "Caps":
-        """A subset of the caps."""
-        return Caps._make(rows[..., which] for rows in self)
-
-
-def dot(a: Array, b: Array) -> Array:
-    """Scalar products of vectors (3, ...)."""
-    return np.asarray(a[0] * b[0] + a[1] * b[1] + a[2] * b[2])
-
-
-def cross(a: Array, b: Array) -> Array:
-    """Vector products of vectors (3, ...)."""
-    return np.array((a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]))
-
-
-def unit(a: Array) -> Array:
-    """Vectors (3, ...) scaled to length one."""
-    return a / np.sqrt(dot(a, a))
-
-
 def triangle_solid_angle(a: Array, b: Array, c: Array) -> Array:
     """Signed solid angle of the triangle of unit vectors a, b, c, modulo 4 pi."""
     return 2.0 * np.arctan2(dot(a, cross(b, c)), 1.0 + dot(a, b) + dot(b, c) + dot(c, a))
-
-
-def overlapping(spheres: Array, some: Index) -> NDArray[np.bool_]:
-    """(k, n) whether each of `some` (k,) of the spheres (4, n) overlaps each of the others."""
-    a, r, s = spheres[:3, None] - spheres[:3, some, None], spheres[3, some, None], spheres[3]
-    found: NDArray[np.bool_] = np.sqrt(dot(a, a)) < r + s - CONTACT * np.minimum(r, s)
-    found[np.arange(some.size), some] = False
-    return found
-
-
-def caps_of(spheres: Array, i: Index, j: Index) -> Caps:
-    """The caps of spheres i (m,) under spheres j (m,)."""
-    a, r, s = spheres[:3, j] - spheres[:3, i], spheres[3, i], spheres[3, j]
-    d = np.sqrt(dot(a, a))
-    below = (r + s - d) * (d - (r - s)) / (2.0 * d * r)  # 1 - cos, without cancellation
-    above = (r + s + d) * (d + (r - s)) / (2.0 * d * r)  # 1 + cos
-    cosine, sine = (above - below) / 2.0, np.sqrt(np.maximum(below * above, 0.0))
-    axis = a / d
-    e1 = unit(cross(axis, np.where(np.abs(axis[0]) < 0.6, [[1.0], [0.0], [0.0]], [[0.0], [1.0], [0.0]])))
-    return Caps(i, j, axis, e1, cross(axis, e1), cosine, sine, np.arctan2(sine, cosine), np.minimum(below, above))
-
-
-def mostly_seen(caps: Caps, tangent: float) -> Caps:
-    """The caps, the widest of each sphere first, without those inside one of the WIDEST widest."""
-    caps = caps.taken(np.lexsort((-caps.angle, caps.sphere)))
-    for rank in range(WIDEST):
-        wide = np.searchsorted(caps.sphere, caps.sphere) + rank
-        k = np.flatnonzero(np.arange(wide.size) > wide)
-        seen = np.ones(wide.size, bool)
-        seen[k] = relation(caps, wide[k], k, tangent) != NESTED
-        caps = caps.taken(seen)
-    return caps
-
-
-def pairs_on_one_sphere(sphere: Index) -> tuple[Index, Index]:
-    """Indices j < k of all pairs of caps on the same sphere; `sphere` (m,) is that of each cap, ascending."""
-    each = np.arange(sphere.size)
-    after = np.searchsorted(sphere, sphere, side="right") - each - 1  # number of later caps on the same sphere
-    j = np.repeat(each, after)
-    return j, j + 1 + np.arange(j.size) - np.repeat(np.cumsum(after) - after, after)
-
-
-def relation(caps: Caps, j: Index, k: Index, tangent: float) -> Index:
-    """Relation of caps j and k: their circles CROSS, or they are APART, NESTED, or COVER the sphere together."""
-    p, q = caps.axis[:, j], caps.axis[:, k]
-    clearly = np.abs(dot(p, q) - caps.cosine[j] * caps.cosine[k]) < caps.sine[j] * caps.sine[k] - 1e-6
-    how = np.full(j.size, CROSS)  # true of most; the unclear ones are compared by angles below
-    unclear = np.flatnonzero(~clearly)
-    p, q = p[:, unclear], q[:, unclear]
-    one, other = caps.angle[j[unclear]], caps.angle[k[unclear]]
-    c = cross(p, q)
-    between = np.arctan2(np.sqrt(dot(c, c)), dot(p, q))
-    apart = between - one - other
-    nested = np.abs(one - other) - between
-    cover = one + other + between - 2.0 * pi
-    largest = np.maximum(apart, np.maximum(nested, cover))
-    how[unclear] = np.select([largest < -tangent, nested == largest, apart == largest], [CROSS, NESTED, APART], COVER)
-    return how
-
-
-def corners(spheres: Array, i: Index, j: Index, k: Index) -> tuple[Array, Array]:
-    """The two points on the surfaces of spheres i, j and k, relative to centre i; the first on the side of ij x ik."""
-    u, v = spheres[:3, j] - spheres[:3, i], spheres[:3, k] - spheres[:3, i]
-    ri, rj, rk = spheres[3, i], spheres[3, j], spheres[3, k]
-    d = np.sqrt(dot(u, u))
-    ex = u / d
-    ez = unit(cross(u, v))
-    ey = cross(ez, ex)
-    x = (d + (ri - rj) * (ri + rj) / d) / 2.0  # radical planes of i and j, then of i and k
-    y = ((dot(v, v) + (ri - rk) * (ri + rk)) / 2.0 - dot(v, ex) * x) / dot(v, ey)
-    z = np.sqrt(np.maximum(ri * ri - x * x - y * y, 0.0))
-    foot = x * ex + y * ey
-    return foot + z * ez, foot - z * ez
-
-
-def covered_intervals(spheres: Array, caps: Caps, j: Index, k: Index) -> tuple[Index, Array, Array]:
-    """The parts of circles that caps j < k, whose circles cross, cover of each other: circle, first angle, length (rad)."""
-    # the same points for both circles, so that their arcs meet
-    right, left = corners(spheres, caps.sphere[j], caps.neighbour[j], caps.neighbour[k])
-    circle = np.concatenate((j, k))
-    enter, leave = np.hstack((left, right)), np.hstack((right, left))
-    e1, e2 = caps.e1[:, circle], caps.e2[:, circle]
-    angle = np.arctan2(dot(enter, e2), dot(enter, e1))
-    return circle, angle, (np.arctan2(dot(leave, e2), dot(leave, e1)) - angle) % (2.0 * pi)
-
-
-def exposed_arcs(circles: Index, circle: Index, angle: Array, length: Array) -> tuple[Index, Array, Array]:
-    """The parts of `circles` outside all intervals; these start at `angle` on `circle` and have a `length`, rad.
-
-    Returns the circle, the first and the last angle of each of these arcs; a circle without intervals is one arc.
-    """
-    order = np.argsort(circle, kind="stable")
-    row, angle, length = np.searchsorted(circles, circle[order]), angle[order], length[order]
-    first = np.searchsorted(row, np.arange(circles.size + 1))
-    column = np.arange(row.size) - first[row]
-    # Angles count from the start of the first interval found. Each row ends with empty intervals at 2 pi.
-    origin = np.zeros(circles.size)
-    origin[row[column == 0]] = angle[column == 0]
-    starts = np.full((circles.size, 1 + np.diff(first).max(initial=0)), 2.0 * pi)
-    ends = starts.copy()
-    starts[row, column] = (angle - origin[row]) % (2.0 * pi)
-    ends[row, column] = starts[row, column] + length
-    order = np.argsort(starts, axis=1)
-    starts, ends = np.take_along_axis(starts, order, axis=1), np.take_along_axis(ends, order, axis=1)
-    reach = np.empty_like(ends)  # where the intervals before this one end
-    reach[:, 0] = np.maximum(ends.max(axis=1) - 2.0 * pi, 0.0)
-    reach[:, 1:] = np.maximum(reach[:, :1], np.maximum.accumulate(ends[:, :-1], axis=1))
-    row, column = np.nonzero(starts > reach)
-    return circles[row], origin[row] + reach[row, column], origin[row] + starts[row, column]
 
 
 def arc_integrals(spheres: Array, caps: Caps, circle: Index, start: Array, end: Array) -> Array:
@@ -234,23 +84,17 @@ def arc_integrals(spheres: Array, caps: Caps, circle: Index, start: Array, end: 
     )
 
 
-def covered_parts(spheres: Array, caps: Caps, tangent: float) -> tuple[Index, Array, Array]:
+def covered_parts(spheres: Array, caps: Caps, tangent: float, budget: Budget) -> tuple[Index, Array, Array]:
     """Solid angle and boundary integrals (see arc_integrals) of the part under the caps, the widest of each sphere first.
 
     Returns which spheres they are on (k,), the integrals (k, 22) and the misfits of the arc ends (k,).
     """
-    which, sphere = np.unique(caps.sphere, return_inverse=True)
-    one, other = pairs_on_one_sphere(sphere)
-    how = relation(caps, one, other, tangent)
-    whole = np.zeros(which.size, bool)  # under two caps together
-    whole[sphere[one[how == COVER]]] = True
-    hidden = whole[sphere]  # caps inside another one, and all those of a sphere that has nothing exposed
-    hidden[other[how == NESTED]] = True
-    seen = (how == CROSS) & ~hidden[one] & ~hidden[other]
-    circles = np.flatnonzero(~hidden)
-    circle, start, end = exposed_arcs(circles, *covered_intervals(spheres, caps, one[seen], other[seen]))
+    which, sphere, circles, circle, start, end = exposed(spheres, caps, tangent, budget)
     total = np.zeros((which.size, 25))
-    np.add.at(total, sphere[circle], arc_integrals(spheres, caps, circle, start, end))
+    for begin in range(0, circle.size, ARCS):
+        some = slice(begin, begin + ARCS)
+        arcs = arc_integrals(spheres, caps, circle[some], start[some], end[some])
+        np.add.at(total, sphere[circle[some]], arcs)
     # the solid angle lies between the widest cap's and the sum of all: that settles the multiple of 4 pi
     widest, together = np.zeros(which.size), np.zeros(which.size)
     np.maximum.at(widest, sphere[circles], 1.0 - caps.cosine[circles])
@@ -262,7 +106,7 @@ def covered_parts(spheres: Array, caps: Caps, tangent: float) -> tuple[Index, Ar
 
 
 @np.errstate(all="ignore")
-def covered_integrals(spheres: Array) -> Array:
+def covered_integrals(spheres: Array, on_progress: Callable[[float], None]) -> Array:
     """Solid angle and boundary integrals (see arc_integrals) of the covered part of each sphere, (n, 22).
 
     None of the spheres (n, 4) may lie inside another.
@@ -271,22 +115,27 @@ def covered_integrals(spheres: Array) -> Array:
     spheres = np.ascontiguousarray(spheres.T)
     totals, least = np.zeros((n, 22)), np.full(n, np.inf)
     waiting, rows = np.arange(n), 1 + PAIRS // n  # spheres that are compared with all others together
+    many, budget = crowded(spheres), Budget()
     for tangent in TANGENT:
         for first in range(0, waiting.size, rows):
+            on_progress(first / waiting.size)
             some = waiting[first : first + rows]
             i, j = np.nonzero(overlapping(spheres, some))
-            caps = mostly_seen(caps_of(spheres, some[i], j), tangent)
+            i = some[i]
+            if many[some].any():
+                i, j = needed(spheres, i, j, many, tangent, budget)
+            caps = mostly_seen(caps_of(spheres, i, j), tangent)
             pairs = np.cumsum(np.bincount(caps.sphere) ** 2) // 2  # of caps, up to the last of each sphere
             for part in np.split(np.arange(caps.sphere.size), np.flatnonzero(np.diff(pairs[caps.sphere] // PAIRS)) + 1):
-                which, integrals, misfit = covered_parts(spheres, caps.taken(part), tangent)
+                which, integrals, misfit = covered_parts(spheres, caps.taken(part), tangent, budget)
                 better = misfit < least[which]
                 totals[which[better]], least[which[better]] = integrals[better], misfit[better]
         waiting = np.flatnonzero((least >= CLOSED) & (least < np.inf))
     return totals
 
 
-def union_moments(spheres: ArrayLike) -> Moments:
-    """The moments of a union of spheres (n, 4), m.
+def union_moments(spheres: ArrayLike, on_progress: Callable[[float], None] = lambda part: None) -> Moments:
+    """The moments of a union of spheres (n, 4), m. `on_progress` gets the part of the work that is done.
 
     For f homogeneous of degree k, here 1, x_a and x_a x_b, the divergence theorem gives
     int f dV = 1/(3 + k) oint f (x . n) dS, with x = c + r n on each sphere. Round-off is the only error.
@@ -294,7 +143,7 @@ def union_moments(spheres: ArrayLike) -> Moments:
     spheres = without_redundant(checked_spheres(spheres))
     origin = np.average(spheres[:, :3], axis=0, weights=(spheres[:, 3] / spheres[0, 3]) ** 3)
     spheres[:, :3] -= origin
-    covered = covered_integrals(spheres)
+    covered = covered_integrals(spheres, on_progress)
     w, nw, nncw = covered[:, 1:4], covered[:, 4:13].reshape(-1, 3, 3), covered[:, 13:].reshape(-1, 3, 3)
 
     def pairs(a: Array, b: Array) -> Array:  # a b^T + b a^T of each sphere
@@ -320,13 +169,14 @@ def without_redundant(spheres: Array) -> Array:
 
     A sphere that protrudes by less than 1e-12 of the radius counts as inside: a duplicate within round-off.
     """
-    kept = spheres[:0]
+    kept, count = np.empty_like(spheres), 0
     for sphere in spheres[np.argsort(-spheres[:, 3], kind="stable")]:
-        distance = np.linalg.norm(kept[:, :3] - sphere[:3], axis=1)
-        inside = distance <= (1 + 1e-12) * kept[:, 3] - sphere[3]
+        distance = np.linalg.norm(kept[:count, :3] - sphere[:3], axis=1)
+        inside = distance <= (1 + 1e-12) * kept[:count, 3] - sphere[3]
         if not inside.any():
-            kept = np.vstack([kept, sphere])
-    return kept
+            kept[count] = sphere
+            count += 1
+    return kept[:count]
 
 
 def checked_spheres(spheres: ArrayLike) -> Array:

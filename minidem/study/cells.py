@@ -14,6 +14,7 @@ import numpy as np
 from ..errors import InputError, WriteError
 from ..files.manifest import now
 from ..machine import map_large_arrays
+from ..scenario.plugins import Plugin, activate
 from ..scenario.reading import Scenario
 from .plan import Cell, changed
 from .records import Record
@@ -28,6 +29,7 @@ class Job:
     source_directory: str
     keep: str
     directory: str  # of the study; run directories are in its runs/
+    plugins: tuple[Plugin, ...] = ()
 
 
 def run_cell(job: Job, cell: Cell) -> Record:
@@ -38,6 +40,8 @@ def run_cell(job: Job, cell: Cell) -> Record:
 
     record: Record = {"cell": cell.number, "status": "failed", "reason": "", "host": platform.node()}
     try:
+        for plugin in job.plugins:
+            activate(plugin)
         scenario = changed(parse(job.scenario, job.source), cell.changes, job.keep, job.source_directory)
         load_kernels(scenario, job.source)
         out = Path(job.directory) / "runs" / f"{cell.number:06d}" if job.keep == "runs" else None
@@ -66,10 +70,10 @@ def run_cell(job: Job, cell: Cell) -> Record:
 def load_kernels(scenario: Scenario, source: str) -> None:
     """Compile or load the kernels of a scenario, one thread at a time: Dask workers may run several cells at once."""
     from ..running.faults import without_time_step_guards
-    from ..running.given import compiled_mark
+    from ..running.given import kernels_of
     from ..running.simulation import Simulation
 
-    kernels = str(compiled_mark(scenario))
+    kernels = kernels_of(scenario)
     with LOADING:
         if kernels not in LOADED and threading.current_thread() is not threading.main_thread():
             Simulation(without_time_step_guards(scenario), threads=1, source=source)

@@ -65,7 +65,8 @@ def conduct(
         again = ("failed",) if options.retry_failed else ()
         todo = [cell for cell in cells if cell.number not in known or known[cell.number]["status"] in again]
 
-        job = Job(study.base.to_toml(), study.source, study.directory, study.keep, str(directory.resolve()))
+        base = study.base.to_toml()
+        job = Job(base, study.source, study.directory, study.keep, str(directory.resolve()), study.plugins)
         left = {cell.number for cell in todo}
         running: set[int] = set()
         failed = sum(known[cell.number]["status"] != "ok" for cell in there if cell.number not in left)

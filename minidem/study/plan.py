@@ -1,12 +1,10 @@
 """Study files: a base scenario and the values of its keys to run."""
 
-import difflib
 import hashlib
 import itertools
 import json
 import math
 import os
-import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -14,12 +12,18 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from ..errors import InputError, ScenarioError, nearest
-from ..scenario.reading import Scenario, parse, read_text
+from ..errors import LISTED, InputError, ScenarioError, nearest
+from ..progress import report
+from ..scenario.plugins import Plugin
+from ..scenario.reading import Scenario, located, name_from, parse, read_text
 from ..scenario.tables import ClumpSpec
+from ..scenario.writing import file_text
+from ..shapes.sphere_files import LARGEST_FILE, REMEDY
+from ..small_files import bytes_of, toml_of
 
 SHORT = {"dt": "time.dt", "integrator": "integrator.rotation"}  # short names of frequent axes
 KEYS = ("schema", "name", "scenario", "keep", "set", "axes", "cell")
+KEEP = ("records", "runs")
 MAX_CELLS = 1_000_000
 RANGE = 'a list of values, {from, to, count} with spacing = "log" or "linear", or for whole numbers {first, count}'
 
@@ -56,6 +60,7 @@ class Study:
     source: str = "study"  # name of the file, for messages
     text: str = ""  # of the file
     directory: str = "."  # of the file
+    plugins: tuple[Plugin, ...] = ()
 
     @cached_property
     def identity(self) -> dict[str, Any]:
@@ -63,7 +68,7 @@ class Study:
         scenario = self.base.to_toml()
         for clump in self.base.clump.values():
             if clump.file is not None:  # the contents matter, not the path
-                scenario = scenario.replace(json.dumps(clump.file, ensure_ascii=False), f'"{_digest(clump.file)}"')
+                scenario = scenario.replace(file_text(clump.file), f'"{_digest(clump.file)}"')
         files = {value for cell in self.cells for axis, value in cell.changes.items() if _names_file(axis)}
         return {
             "minidem": version("minidem"),
@@ -72,7 +77,8 @@ class Study:
             "scenario": scenario.splitlines(),
             "axes": list(self.axes),
             "cells": [list(cell.changes.values()) for cell in self.cells],
-            "files": {file: _digest(os.path.join(self.directory, file)) for file in sorted(files)},
+            "files": {file: _digest(located(file, self.directory)) for file in sorted(files)},
+            **({"plugins": [f"{plugin.name} sha256 {plugin.sha256}" for plugin in self.plugins]} if self.plugins else {}),
         }
 
     def scenario(self, cell: Cell) -> Scenario:
@@ -128,7 +134,7 @@ def changed(base: Scenario, changes: Mapping[str, Any], keep: str, directory: st
 def _located(changes: Mapping[str, Any], directory: str) -> Changes:
     """The changes with clump files relative to the directory of the study file."""
     return {
-        key: os.path.join(directory, value) if _names_file(key) and isinstance(value, str) else value
+        key: located(value, directory) if _names_file(key) and isinstance(value, str) else value
         for key, value in changes.items()
     }
 
@@ -138,7 +144,7 @@ def _names_file(key: str) -> bool:
 
 
 def _digest(file: str) -> str:
-    return f"sha256 {hashlib.sha256(Path(file).read_bytes()).hexdigest()}"
+    return f"sha256 {hashlib.sha256(bytes_of(file, LARGEST_FILE, REMEDY)).hexdigest()}"
 
 
 _sphere_rows = cache(ClumpSpec.sphere_rows)
@@ -151,18 +157,18 @@ def _same(value: Any, text: str) -> bool:
         return str(value) == text
 
 
-def load_study(path: str | Path) -> Study:
-    """The study in a file; ScenarioError lists everything that is wrong with it."""
+def load_study(path: str | Path, plugins: tuple[Plugin, ...] = ()) -> Study:
+    """The study in a file, with the plugins that its runs need; ScenarioError lists everything that is wrong with it."""
     path = Path(path)
-    return parse_study(read_text(path), path.name, path.parent)
+    return parse_study(read_text(path), path.name, path.parent, plugins)
 
 
-def parse_study(text: str, source: str = "study", directory: str | Path = ".") -> Study:
+def parse_study(text: str, source: str = "study", directory: str | Path = ".", plugins: tuple[Plugin, ...] = ()) -> Study:
     """The study in a TOML text; the file of the base scenario is relative to the directory."""
     try:
-        data = tomllib.loads(text.removeprefix("\ufeff"))
-    except (ValueError, RecursionError) as error:
-        raise ScenarioError([f"{source}: not valid TOML: {error}"]) from None
+        data = toml_of(text, source)
+    except InputError as error:
+        raise ScenarioError([str(error)]) from None
     errors: list[str] = []
     for key in data:
         if key not in KEYS:
@@ -171,11 +177,11 @@ def parse_study(text: str, source: str = "study", directory: str | Path = ".") -
             errors.append(f"{source}: {key}: unknown key; {hint}")
     if data.get("schema", 1) != 1:
         errors.append(f"{source}: schema: must be 1, got {data['schema']}")
-    keep = data.get("keep", "records")
-    if keep not in ("records", "runs"):
+    keep = data.get("keep", KEEP[0])
+    if keep not in KEEP:
         rule = 'must be "records" (one table) or "runs" (also the directory of each run)'
         errors.append(f"{source}: keep: {rule}, got {keep!r}")
-    name = data.get("name", Path(source).stem)
+    name = data.get("name", name_from(source))
     directory = os.path.abspath(directory)
 
     def found(part: Callable[..., Any], *arguments: Any) -> Any:
@@ -189,7 +195,7 @@ def parse_study(text: str, source: str = "study", directory: str | Path = ".") -
     base, (axes, cells) = found(_base, name, directory), found(_cells) or ((), ())
     if errors:
         raise ScenarioError(errors)
-    study = Study(name, base, axes, cells, keep, source, text, directory)
+    study = Study(name, base, axes, cells, keep, source, text, directory, plugins)
     _check_cells(study)
     return study
 
@@ -322,14 +328,18 @@ def _between(low: float, high: float, count: int, log: bool) -> Iterator[float]:
 
 
 def _check_cells(study: Study) -> None:
-    """Check the scenarios of all cells, of those that differ only in the seed only the first, and all seeds."""
+    """Check the scenarios of all cells, of those that differ only in the seed only the first, and all seeds, until
+    LISTED are wrong."""
     seen: set[str] = set()
     wrong: dict[str, str] = {}  # what: label of the first cell
     for cell in study.cells:
         kind, seed = cell.kind, f"seed {cell.changes.get('seed')!r}"
         if kind in seen and seed in seen:
             continue
+        if len(wrong) >= LISTED:
+            break
         seen |= {kind, seed}
+        report(f"checks of {len(study.cells)} cells", cell.number / len(study.cells))
         try:
             study.steps(cell)
         except (InputError, RecursionError) as error:
@@ -337,18 +347,3 @@ def _check_cells(study: Study) -> None:
                 wrong.setdefault(line.removeprefix(f"{study.base.name}: "), cell.label)
     if wrong:
         raise ScenarioError([f"{study.source}: cell {label}: {what}" for what, label in wrong.items()])
-
-
-def difference(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
-    """The difference between the identities of two studies, as lines of text."""
-
-    def lines_of(identity: Mapping[str, Any]) -> list[str]:
-        entries = [(key, entry) for key in now for entry in _listed(identity.get(key))]
-        return [f"{key}: {entry if isinstance(entry, str) else json.dumps(entry)}" for key, entry in entries]
-
-    lines = list(difflib.unified_diff(lines_of(before), lines_of(now), "there", "here", n=0, lineterm=""))
-    return "\n".join(lines[:40] + ([f"... and {len(lines) - 40} lines more"] if len(lines) > 40 else []))
-
-
-def _listed(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]

@@ -1,22 +1,25 @@
 """Results of a study: one line of JSON per finished run, and tables made from them.
 
-A file of records has one writer at a time; each slice of a study (--array) has its own file. An incomplete line, left by a
-killed writer, does not count: that cell is run again.
+A file of records has one writer at a time; each slice of a study (--array) has its own file. A last line that is incomplete
+or half on the disk, left by a killed writer or a power cut, does not count: that cell is run again.
 """
 
-import csv
 import errno
-import io
 import json
 import os
 import shutil
+import stat
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from ..errors import InputError, WriteError
-from ..files.whole import is_leftover, replace_hint, write_whole
-from .plan import Cell, Study, difference
+from ..files.locks import locks
+from ..files.spreadsheets import csv_text
+from ..files.whole import is_leftover, make_directory, replace_hint, sync, write_whole
+from ..small_files import is_finite, json_of, lines_of
+from .identity import difference, identity_of
+from .plan import Cell, Study
 
 Record = dict[str, Any]
 
@@ -35,6 +38,11 @@ RESULTS = (  # the same on every machine and with every executor; drifts as in `
     "angular_momentum_change",
 )
 TIMING = ("wall_s", "us_per_step", "host", "ended")  # different each time
+TEXTS = {"status", "reason", "host", "ended"}
+NUMBERS = {*RESULTS, *TIMING} - TEXTS
+ENERGIES = {"energy_initial", "energy_final"}  # which may be negative
+REMEDY = "remove the line"
+LARGEST_FILE, LONGEST_LINE = 2**33, 2**20  # bytes
 FILES = ("study.toml", "study.json", "table.csv", "timing.csv")
 
 
@@ -46,7 +54,7 @@ def records_name(part: tuple[int, int] | None = None) -> str:
 def prepare_directory(directory: Path, study: Study, overwrite: bool = False) -> None:
     """Make a directory the one of this study, or check that it is; with `overwrite`, remove earlier results."""
     try:
-        directory.mkdir(parents=True, exist_ok=True)
+        make_directory(directory)
         found = sorted(path.name for path in directory.iterdir())
         other = [name for name in found if name not in FILES and not is_leftover(name)]
         if other and "study.json" not in found:
@@ -55,14 +63,18 @@ def prepare_directory(directory: Path, study: Study, overwrite: bool = False) ->
             for path in record_files(directory):
                 with exclusive(path):
                     path.unlink()
-            for name in FILES:
+            for name in ("table.csv", "timing.csv"):
                 (directory / name).unlink(missing_ok=True)
             shutil.rmtree(directory / "runs", ignore_errors=True)
-        if (directory / "study.json").exists():
+            sync(directory)  # before the new study.json: earlier results are none of its
+        if (directory / "study.json").exists() and not overwrite:
             check_identity(directory, study)
-            return
+        else:
+            write_whole(directory / "study.json", json.dumps(study.identity, indent=1) + "\n")
         write_whole(directory / "study.toml", study.text)
-        write_whole(directory / "study.json", json.dumps(study.identity, indent=1) + "\n")
+        sync(directory)  # before anything that only a study may have
+        if study.keep == "runs":
+            (directory / "runs").mkdir(exist_ok=True)
     except OSError as error:
         raise InputError(f"{directory}: cannot be written ({error.strerror}); give another --out") from None
 
@@ -75,31 +87,6 @@ def check_identity(directory: Path, study: Study) -> None:
         raise InputError(f"{directory}: {what}\n{difference(there, study.identity)}")
 
 
-def identity_of(directory: Path) -> dict[str, Any]:
-    """What the results in a study directory depend on, from its study.json; see Study.identity."""
-    try:
-        identity = json.loads((directory / "study.json").read_text())
-        return {"name": "", "axes": [], "cells": [], **identity}
-    except FileNotFoundError:
-        raise InputError(f"{directory}: no study here; run one with minidem study STUDY.toml --out {directory}") from None
-    except (OSError, ValueError, TypeError) as error:
-        raise InputError(f"{directory}/study.json: cannot be read ({error})") from None
-
-
-def cells_of(identity: Mapping[str, Any]) -> list[Cell]:
-    """The cells of a study directory, from its study.json."""
-    return [Cell(k, dict(zip(identity["axes"], values, strict=True))) for k, values in enumerate(identity["cells"])]
-
-
-def lock(file: BinaryIO) -> None:
-    """Lock a file until it is closed or this process ends; OSError if another process has the lock."""
-    try:
-        import fcntl
-    except ImportError:  # not on every system
-        return
-    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-
 class exclusive:
     """Context manager: holds the lock of a file that one process at a time may write; InputError if another has it."""
 
@@ -108,15 +95,19 @@ class exclusive:
         self.file: BinaryIO
 
     def __enter__(self) -> Any:
+        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
         try:
-            self.file = open(self.path, "ab+", buffering=0)
+            handle = os.open(self.path, flags, 0o666)
         except OSError as error:
-            raise InputError(f"{self.path}: cannot be written ({error.strerror}); give another --out") from None
-        try:
-            lock(self.file)
-        except OSError:
+            what = "is a symbolic link" if error.errno == errno.ELOOP else error.strerror
+            raise InputError(f"{self.path}: cannot be written ({what}); give another --out") from None
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            os.close(handle)
+            raise InputError(f"{self.path}: not a regular file; remove it, or give another --out")
+        self.file = open(handle, "ab+", buffering=0)
+        if not locks(handle):
             self.file.close()
-            raise InputError(f"{self.path}: another process is running this study; wait for it or stop it") from None
+            raise InputError(f"{self.path}: another process is running this study; wait for it or stop it")
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -128,8 +119,15 @@ class Records(exclusive):
 
     def __enter__(self) -> Any:
         super().__enter__()
-        text = self.path.read_bytes()
-        os.truncate(self.path, text.rfind(b"\n") + 1)  # drops an incomplete line
+        size = self.file.seek(0, os.SEEK_END)
+        begin = self.file.seek(max(0, size - 2 * LONGEST_LINE))
+        with open(self.file.fileno(), "rb", closefd=False) as buffered:  # which reads as much as it is asked for
+            kept = whole_lines(buffered.read(2 * LONGEST_LINE))
+        if begin > 0 and not kept:
+            self.file.close()
+            raise InputError(f"{self.path}: the last line is longer than {LONGEST_LINE} bytes; remove it")
+        self.file.truncate(begin + len(kept))
+        sync(self.path.parent)  # the names of this file and of runs/
         return self
 
     def add(self, record: Record) -> None:
@@ -144,6 +142,14 @@ class Records(exclusive):
             raise WriteError(f"{self.path}: cannot be written to ({error.strerror}); {remedy}") from None
 
 
+def whole_lines(text: bytes) -> bytes:
+    """A file of records up to its last whole line. What a power cut leaves of the last record may be zeros, in full or up to
+    any byte."""
+    lines = text[: text.rfind(b"\n") + 1]
+    before = lines[:-1].rfind(b"\n") + 1
+    return lines[:before] if b"\0" in lines[before:] else lines
+
+
 def record_files(directory: Path) -> list[Path]:
     """The files of records in a study directory."""
     return sorted(directory.glob("records*.jsonl"))
@@ -153,23 +159,41 @@ def read_records(directory: Path, cells: int) -> dict[int, Record]:
     """The record of each cell that has one, by its number. Of several, a successful one counts, else the last."""
     records: dict[int, Record] = {}
     for path in record_files(directory):
-        with open(path, encoding="utf-8", errors="replace") as file:
-            for number, line in enumerate(file, 1):
-                if not line.endswith("\n"):  # incomplete: being written, or its writer was killed
-                    continue
-                try:
-                    record = json.loads(line)
-                    cell, status = record["cell"], record["status"]
-                    if not 0 <= cell < cells:
-                        raise ValueError(f"no cell {cell}")
-                except (ValueError, KeyError, TypeError) as error:
-                    raise InputError(f"{path}: line {number} is no record ({error}); remove the line") from None
-                before = records.get(cell)
-                if before is None or before["status"] != "ok":
-                    records[cell] = record
-                elif status == "ok" and results_of(before) != results_of(record):
-                    raise InputError(f"{path}: line {number}: cell {cell} has two results that differ; remove one of them")
+        lines = list(lines_of(path, LARGEST_FILE, LONGEST_LINE, REMEDY))
+        for number, line in lines:
+            if not line.endswith("\n"):  # incomplete: being written, or its writer was killed
+                continue
+            if number == lines[-1][0] and "\0" in line:  # what a power cut left of it
+                continue
+            record = json_of(line.rstrip(), path, REMEDY, number)
+            if fault := fault_of(record, cells):
+                raise InputError(f"{path}: line {number}: no record of this study: {fault}; {REMEDY}")
+            cell = record["cell"]
+            before = records.get(cell)
+            if before is None or before["status"] != "ok":
+                records[cell] = record
+            elif record["status"] == "ok" and results_of(before) != results_of(record):
+                raise InputError(f"{path}: line {number}: cell {cell} has two results that differ; remove one of them")
     return records
+
+
+def fault_of(record: Any, cells: int) -> str:
+    """What is wrong with a value that should be the record of one of so many cells; empty if nothing is."""
+    if not isinstance(record, dict):
+        return "must be a JSON object"
+    for name in ("cell", "status"):
+        if name not in record:
+            return f"{name} is missing"
+    if type(record["cell"]) is not int or not 0 <= record["cell"] < cells:
+        return f"cell must be a whole number from 0 to {cells - 1}"
+    for name, value in record.items():
+        if name in TEXTS and not isinstance(value, str):
+            return f"{name} must be text"
+        if name in NUMBERS and not (value is None or is_finite(value)):
+            return f"{name} must be a finite number or null"
+        if name in NUMBERS - ENERGIES and value is not None and value < 0:
+            return f"{name} must not be negative"
+    return ""
 
 
 def results_of(record: Mapping[str, Any]) -> dict[str, Any]:
@@ -182,21 +206,15 @@ def write_tables(directory: Path, axes: Iterable[str], cells: Iterable[Cell], re
     axes, results, timing = list(axes), [], []
     for cell in cells:
         record = records.get(cell.number, {"status": "missing"})
-        values = [repr(value) if isinstance(value, float) else value for value in cell.changes.values()]
-        results.append([cell.number, *values, *(written(record.get(name)) for name in RESULTS)])
-        timing.append([cell.number, *(written(record.get(name)) for name in TIMING)])
-    for name, header, rows in (
-        ("table.csv", ["cell", *axes, *RESULTS], results),
-        ("timing.csv", ["cell", *TIMING], timing),
-    ):
-        text = io.StringIO(newline="")
-        csv.writer(text).writerows([header, *rows])
-        try:
-            write_whole(directory / name, text.getvalue())
-        except OSError as error:
-            raise WriteError(f"{directory / name}: cannot be written ({error.strerror}); the records are safe") from None
-
-
-def written(value: Any) -> Any:
-    """A value as it is written to a table: floats with all digits, None as nothing."""
-    return "" if value is None else repr(value) if isinstance(value, float) else value
+        results.append([cell.number, *cell.changes.values(), *(record.get(name) for name in RESULTS)])
+        timing.append([cell.number, *(record.get(name) for name in TIMING)])
+    try:
+        for name, header, rows in (
+            ("table.csv", ["cell", *axes, *RESULTS], results),
+            ("timing.csv", ["cell", *TIMING], timing),
+        ):
+            write_whole(directory / name, csv_text([header, *rows]))
+        sync(directory)
+    except OSError as error:
+        what = f"table.csv and timing.csv cannot be written ({error.strerror}); the records are safe"
+        raise WriteError(f"{directory}: {what}") from None

@@ -12,15 +12,16 @@ Bytes = NDArray[np.uint8]
 
 # Okabe and Ito (2008): distinguishable without full colour vision.
 ORANGE, SKY, GREEN, YELLOW = "#E69F00", "#56B4E9", "#009E73", "#F0E442"
-BLUE, VERMILION, PURPLE, BLACK, GREY = "#0072B2", "#D55E00", "#CC79A7", "#000000", "#999999"
+BLUE, VERMILION, PURPLE, BLACK, GREY = "#0072B2", "#D55E00", "#CC79A7", "#000000", "#666666"
 COLOURS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK, GREY)  # of lines in figures
 BODY_COLOURS = (ORANGE, SKY, GREEN, YELLOW, BLUE, VERMILION, PURPLE, GREY)  # by species, or by body
 IVORY, WALNUT = "#EAD8B1", "#5B3A24"  # of chess pieces
 MESH = "#E8D8B0"  # surface that a clump is fitted to
 FLOOR = "#EFEBE3"  # of the box, and walls
-EDGES, TEXT, SLIDER = "#333333", "#222222", "#555555"
+SIDES = "#F9F8F6"  # of the box
+TEXT, PALE, SLIDER = "#222222", "#DDDDDD", "#555555"  # TEXT and lines on light backgrounds, PALE on dark ones
 MARK = "#D62728"  # current time in a plot
-SCALE = "cividis"  # colour map for numbers
+SCALE = "viridis"  # colour map for numbers: its hues differ, so that shading does not change what a colour says
 
 FIELDS: dict[str, str] = {  # what bodies may be coloured by: title of the scale, empty for plain colours
     "species": "",
@@ -68,10 +69,10 @@ def field_of(trajectory: Trajectory, frame: Frame, name: str) -> Array | None:
     return None
 
 
-def scaled_colours(values: Array, span: tuple[float, float]) -> Bytes:
+def scaled_colours(values: Array, span: tuple[float, float], colour_map: str = SCALE) -> Bytes:
     """Colours of values (n,) on a scale from span[0] to span[1], shape (n, 3)."""
     from matplotlib import colormaps
 
     part = np.clip((np.nan_to_num(values) - span[0]) / (span[1] - span[0]), 0.0, 1.0)
-    colours: Bytes = (255 * colormaps[SCALE](part)[:, :3]).astype(np.uint8)
+    colours: Bytes = (255 * colormaps[colour_map](part)[:, :3]).astype(np.uint8)
     return colours

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from ..errors import InputError
 from ..files.whole import check_free, write_whole
+from ..printable import printable
 from ..shapes.fitting import csv_text, fit_clump, fit_report
 from ..shapes.mesh import Mesh
 from ..shapes.mesh_files import read_mesh
@@ -36,7 +37,7 @@ def write_fit(
     mesh = Mesh(read.points * scale, read.faces)
     fit = fit_clump(mesh, spheres, min_radius, target_error)
     report = fit_report(fit, density)
-    write_whole(out, csv_text(fit, mesh, f"{source.name}, scale {scale:g}"))
+    write_whole(out, csv_text(fit, mesh, f"{printable(source.name)}, scale {scale:g}"))
     return report | {"file": str(out), "picture": drawn_fit(mesh.polydata(), fit.spheres, picture)}
 
 

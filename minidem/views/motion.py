@@ -8,7 +8,8 @@ from ..errors import InputError
 from ..files.whole import check_free
 from ..rotor.motion import BenchRun
 from .colours import COLOURS
-from .figures import LINES, new_figure, saved
+from .figures import new_figure, saved
+from .styles import LINES
 
 SUFFIXES = (".png", ".svg", ".pdf")
 

@@ -13,11 +13,14 @@ from .. import quaternions
 from ..errors import InputError, WriteError
 from ..files.trajectory import Frame, Trajectory
 from ..files.whole import check_free, replacing
-from .camera import aim, light, rim
-from .colours import MARK, TEXT, rgb
-from .plotter import new_plotter
+from .camera import aim, light, pixels_per_metre, rim
+from .inset import WIDTH, Inset
+from .look import DEFAULT, Look
+from .overlays import put_bar, put_scale_bar, write_time
+from .pictures import room_of, scale_of
+from .plotter import fineness_of, image_of, new_plotter
 from .scene import Scene
-from .space import shown_space
+from .space import outline, shown_space
 
 Array = NDArray[np.float64]
 Bytes = NDArray[np.uint8]
@@ -25,7 +28,7 @@ Bytes = NDArray[np.uint8]
 SUFFIXES = (".mp4", ".gif")
 GIF_FPS = 50  # browsers slow down faster ones
 MOST = 100_000  # pictures in a film: about an hour of film, and a day of drawing
-SHADOWS = 16  # samples: half the quality of single pictures in half the time
+SHADOWS = 8  # samples: a quarter of those of single pictures, in a quarter of the time
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,7 @@ class Options:
     colour_by: str = "species"
     spheres: bool = False
     shadows: bool = True
+    look: Look = DEFAULT
 
 
 class Stopped(Exception):
@@ -110,73 +114,32 @@ def chosen_frames(text: str, count: int) -> tuple[int, int]:
 
 def pictures(trajectory: Trajectory, recorded: Array, start: int, times: Array, options: Options) -> Iterator[Bytes]:
     """The pictures of a film, shape (height, width, 3) each."""
-    plotter = new_plotter(options.size, off_screen=True)
+    look, size = options.look, options.size
+    plotter = new_plotter(size, off_screen=True, fineness=fineness_of(size))
     try:
         some = [trajectory.frame(start + int(k)) for k in np.unique(np.linspace(0, len(recorded) - 1, 20).astype(int))]
         space = shown_space(trajectory, some)
-        scene = Scene(plotter, trajectory, space, options.colour_by, options.spheres, coarse=True)
+        scene = Scene(plotter, trajectory, space, options.colour_by, options.spheres, coarse=True, look=look)
         scene.use(options.colour_by, some)
         light(plotter, space.size, SHADOWS if options.shadows else 0)
-        seen = rim(space) if options.orbit else space.corners
-        room = {"left": Inset.WIDTH if options.energy else 0.0, "right": scene.bar_width}
-        inset = Inset(trajectory, recorded, options.size) if options.energy else None
+        seen, radii = (rim(space), 0.0) if options.orbit else outline(trajectory, space, some)
+        bar = scale_of(scene, size[1])
+        room = {"left": WIDTH if options.energy else 0.0, "right": room_of(bar, size[0])}
+        inset = Inset(trajectory, recorded, size, look) if options.energy else None
         for k, (time, state) in enumerate(zip(times, states_at(trajectory, recorded, start, times), strict=True)):
             scene.show(state)
-            aim(plotter, seen, options.orbit * k / (len(times) - 1), **room)
-            height = options.size[1]
-            plotter.add_text(
-                f"t = {time:.4f} s",
-                position=(0.02 * height, 0.94 * height),
-                font_size=max(6, round(0.011 * height)),
-                color=TEXT,
-                name="time",
-                render=False,
-            )
-            plotter.render()
-            image: Bytes = np.array(plotter.screenshot(return_img=True))[:, :, :3]
-            yield image if inset is None else inset.drawn_on(image, time)
+            aim(plotter, seen, options.orbit * k / (len(times) - 1), **room, place=look.camera, zoom=look.zoom, radii=radii)
+            image = image_of(plotter, size[0])
+            write_time(image, time, look.ink)
+            if look.scale_bar:
+                put_scale_bar(image, pixels_per_metre(plotter, size), look.ink, round(room["right"] * size[0]))
+            if bar is not None:
+                put_bar(image, bar)
+            if inset is not None:
+                inset.draw_on(image, time)
+            yield np.asarray(image)
     finally:
         plotter.close()
-
-
-class Inset:
-    """A plot of the energies over time with a line at the current time."""
-
-    WIDTH = 0.27  # of the picture
-
-    def __init__(self, trajectory: Trajectory, recorded: Array, size: tuple[int, int]):
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-
-        from .run_plots import TERMS
-
-        width = round(self.WIDTH * size[0])
-        height = min(round(0.8 * width), size[1] // 2)
-        dpi = width / 3.6
-        figure = Figure(figsize=(width / dpi, height / dpi), dpi=dpi, layout="constrained")
-        canvas = FigureCanvasAgg(figure)
-        axis = figure.subplots()
-        log = trajectory.observables
-        for name, (label, colour, line) in TERMS.items():
-            values = np.where(np.isfinite(log[name]), log[name], np.nan)
-            if name != "gravity" or np.any(values != 0):
-                axis.plot(log["time"], values, line, color=colour, linewidth=1, label=label)
-        axis.set(xlabel="time (s)", ylabel="energy (J)", xlim=(recorded[0], recorded[-1]))
-        axis.tick_params(labelsize=7)
-        figure.legend(loc="outside upper center", ncols=2, fontsize=7, frameon=False)
-        canvas.draw()  # type: ignore[no-untyped-call]
-        self._image: Bytes = np.asarray(canvas.buffer_rgba())[:, :, :3].copy()  # type: ignore[no-untyped-call]
-        self._axis, self._box, self._thickness = axis, axis.get_window_extent(), max(1, width // 200)
-
-    def drawn_on(self, image: Bytes, time: float) -> Bytes:
-        """A copy of a picture (height, width, 3) with the plot in its lower left corner, at a time in s."""
-        inset = self._image.copy()
-        height = len(inset)
-        column = round(self._axis.transData.transform((time, 0.0))[0])
-        inset[height - round(self._box.y1) : height - round(self._box.y0), column : column + self._thickness] = rgb(MARK)
-        image = image.copy()
-        image[len(image) - height :, : inset.shape[1]] = inset
-        return image
 
 
 # --- files --------------------------------------------------------------------------------------------------
@@ -221,7 +184,8 @@ def write_mp4(file: Path, images: Iterable[Bytes], count: int, options: Options)
     import imageio_ffmpeg
 
     more = {"macro_block_size": 2, "ffmpeg_log_level": "error", "output_params": ["-movflags", "+faststart"]}
-    writer = imageio_ffmpeg.write_frames(str(file), options.size, fps=options.fps, quality=7, **more)
+    name = f"file:{file}"  # ffmpeg takes a:b.mp4 for file b of the protocol a
+    writer = imageio_ffmpeg.write_frames(name, options.size, fps=options.fps, quality=7, **more)
     writer.send(None)
     try:
         for image in images:
@@ -229,7 +193,7 @@ def write_mp4(file: Path, images: Iterable[Bytes], count: int, options: Options)
     finally:
         writer.close()
     try:  # the exit code of ffmpeg is not available
-        written = imageio_ffmpeg.count_frames_and_secs(str(file))[0]
+        written = imageio_ffmpeg.count_frames_and_secs(name)[0]
     except RuntimeError:
         written = 0
     if written != count:

@@ -1,7 +1,6 @@
 """Figures of runs: energies and their deviation over time."""
 
 import math
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,8 +14,10 @@ from ..errors import InputError
 from ..files.manifest import manifest_of
 from ..files.trajectory import Trajectory
 from ..scenario.reading import read_text
+from ..small_files import is_finite, toml_of
 from .colours import BLACK, BLUE, GREEN, PURPLE, VERMILION
-from .figures import DEVIATION, Plot, new_figure, styles_of
+from .figures import DEFAULT, DEVIATION, SCREEN, Layout, Plot, arranged, as_label, new_figure
+from .styles import styles_of
 
 Array = NDArray[np.float64]
 
@@ -53,30 +54,35 @@ def read_run(directory: Path) -> Run:
         log = trajectory.observables
     if not len(log["total"]):
         raise InputError(f"{directory}: no energies to plot; wait for the first row of its log, or run it again")
+    path, remedy = directory / "resolved.toml", "give a whole run directory"
+    scenario = toml_of(read_text(path, True, remedy), path, remedy)
     try:
-        scenario = tomllib.loads(read_text(directory / "resolved.toml", regular=True))
-        integrator, dt = str(scenario["integrator"]["rotation"]), scenario["time"]["dt"]
-        if isinstance(dt, str):  # in Rayleigh times
-            dt = log["time"][-1] / log["step"][-1] if log["step"][-1] else math.nan
-        dt = float(dt)
-    except (InputError, ValueError, LookupError, TypeError, OverflowError, RecursionError) as error:
-        raise InputError(f"{directory}/resolved.toml: cannot be read ({error}); give a whole run directory") from None
+        integrator, dt = scenario["integrator"]["rotation"], scenario["time"]["dt"]
+    except (LookupError, TypeError):
+        integrator = dt = None
+    if not (isinstance(integrator, str) and (isinstance(dt, str) or is_finite(dt))):
+        raise InputError(f"{path}: must have integrator.rotation and time.dt; {remedy}")
+    if isinstance(dt, str):  # in Rayleigh times
+        dt = log["time"][-1] / log["step"][-1] if log["step"][-1] else math.nan
+    dt = float(dt)
     manifest = manifest_of(directory)
-    try:
-        initial = float(manifest["summary"]["energy"]["initial"])
-    except (LookupError, TypeError, ValueError, OverflowError):  # killed, or no initial energy
-        initial = float(log["total"][0])
+    known: Any = manifest
+    for key in ("summary", "energy", "initial"):
+        known = known.get(key) if isinstance(known, dict) else None
+    initial = float(known if is_finite(known) else log["total"][0])  # killed, or no initial energy
     return Run(directory, integrator, dt, str(manifest.get("status", "running")), log, initial)
 
 
-def runs_plot(directories: Sequence[Path]) -> Plot:
+def runs_plot(directories: Sequence[Path], layout: Layout = DEFAULT) -> Plot:
     """Energies of runs over time, and their relative deviation."""
     runs = [read_run(directory) for directory in directories]
     labels = run_labels(runs)
     tables = [columns_of(run) for run in runs]
     columns = {name: [value for table in tables for value in table[name]] for name in tables[0]}
     report = {"runs": [report_of(run, label) for run, label in zip(runs, labels, strict=True)]}
-    return Plot(runs_figure(runs, labels), columns, report)
+    figure = runs_figure(runs, labels, layout)
+    arranged(figure, layout)
+    return Plot(figure, columns, report)
 
 
 def columns_of(run: Run) -> dict[str, list[Any]]:
@@ -117,10 +123,11 @@ def run_labels(runs: Sequence[Run]) -> list[str]:
     ]
 
 
-def runs_figure(runs: Sequence[Run], labels: Sequence[str]) -> Figure:
+def runs_figure(runs: Sequence[Run], labels: Sequence[str], layout: Layout = DEFAULT) -> Figure:
     """Top: the energy terms of a single run, or the total energies of several. Bottom: their deviations."""
-    figure, (energies, deviations) = new_figure(2, 1, width=6.4, height=6.4)
-    integrators = [run.integrator for run in runs]
+    height = min(layout.width, SCREEN) * (1.25 if layout.columns == 1 else 1.0)
+    figure, (energies, deviations) = new_figure(2, 1, width=layout.width, height=height)
+    integrators, labels = [run.integrator for run in runs], [as_label(label) for label in labels]
     styles = styles_of(integrators if len(set(integrators)) == len(runs) else labels)
     for k, (run, label, look) in enumerate(zip(runs, labels, styles, strict=True)):
         time, every = run.log["time"], max(1, len(run.log["time"]) // 10)
@@ -132,7 +139,8 @@ def runs_figure(runs: Sequence[Run], labels: Sequence[str]) -> Figure:
         for name, (label, colour, line) in TERMS.items():
             if name != "gravity" or np.any(runs[0].log[name] != 0):
                 energies.plot(runs[0].log["time"], runs[0].log[name], line, color=colour, linewidth=1, label=label)
-        energies.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, fontsize=8, frameon=False)
+        ncols = 2 if layout.columns == 1 else 3
+        energies.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=ncols, fontsize=8, frameon=False)
     energies.set(ylabel="energy (J)" if len(runs) == 1 else "total energy (J)")
     deviations.set(xlabel="time (s)", ylabel=DEVIATION)
     seen = np.concatenate([positive(run.deviation) for run in runs])
@@ -141,7 +149,7 @@ def runs_figure(runs: Sequence[Run], labels: Sequence[str]) -> Figure:
         deviations.set_ylim(bottom=0.5 * float(np.nanpercentile(seen, 1)))  # leave out the round-off of the first steps
     else:
         deviations.text(0.5, 0.5, "no deviation to draw", ha="center", transform=deviations.transAxes)
-    columns = max(1, min(3, len(runs), 90 // (max(map(len, labels)) + 8)))
+    columns = layout.legend_columns(labels, 3)
     figure.legend(*deviations.get_legend_handles_labels(), loc="outside lower center", ncols=columns, fontsize=8)
     return figure
 

@@ -8,8 +8,10 @@ from numpy.typing import NDArray
 
 from .. import quaternions
 from ..files.trajectory import Frame, Trajectory
-from .colours import EDGES, FIELDS, FLOOR, SCALE, field_of, plain_colours, scaled_colours
+from .colours import FLOOR, SIDES, field_of, plain_colours, scaled_colours
+from .look import DEFAULT, Look
 from .pieces import chess_pieces
+from .shading import draw_whole, light_softly
 from .space import Space
 
 Array = NDArray[np.float64]
@@ -17,7 +19,7 @@ Bytes = NDArray[np.uint8]
 
 # Hardly lit, so that walls stay light; not unlit, which would take no shadows.
 WALL: dict[str, Any] = {"color": FLOOR, "ambient": 0.8, "diffuse": 0.25, "specular": 0.0}
-LINE: dict[str, Any] = {"color": EDGES, "lighting": False}
+SIDE: dict[str, Any] = {"color": SIDES, "ambient": 0.94, "diffuse": 0.08, "specular": 0.0}
 DEPTH = 1e-3  # of the surface of a wall behind its outline, relative to the size of the space
 
 
@@ -38,6 +40,8 @@ class Balls:
         colour_directly(mapper)
         self.actor = vtkActor()
         self.actor.SetMapper(mapper)
+        draw_whole(self.actor)
+        light_softly(self.actor)
 
     def place(self, position: Array, orientation: Array, colour: Bytes) -> None:
         """Move and colour the spheres, given position (n, 3) in m, orientation (n, 4) and colour (n, 3) of all bodies."""
@@ -68,6 +72,7 @@ class Surfaces:
         colour_directly(mapper)
         self.actor = vtkActor()
         self.actor.SetMapper(mapper)
+        light_softly(self.actor)
 
     def place(self, position: Array, orientation: Array, colour: Bytes) -> None:
         """Move and colour the copies, given position (n, 3) in m, orientation (n, 4) and colour (n, 3) of all bodies."""
@@ -100,11 +105,11 @@ class Scene:
         colour_by: str = "species",
         spheres: bool = False,
         coarse: bool = False,
+        look: Look = DEFAULT,
     ):
-        self.trajectory, self.plotter, self.colour_by = trajectory, plotter, colour_by
+        self.trajectory, self.plotter, self.colour_by, self.look = trajectory, plotter, colour_by, look
         self.plain = plain_colours(trajectory)
-        self.range = (0.0, 1.0)
-        self._bar: Any = None
+        self.range: tuple[float, float] | None = None  # of the numbers that colours stand for; None for plain colours
         self.parts: list[Balls | Surfaces] = []
         shapes = {} if spheres else chess_pieces(trajectory, coarse)
         body, local, radius = trajectory.sphere_layout
@@ -116,81 +121,63 @@ class Scene:
             if bodies.size:
                 self.parts.append(Surfaces(bodies, points - trajectory.clumps[species].center, faces))
         for part in self.parts:
-            part.actor.GetProperty().SetSpecular(0.35)
-            part.actor.GetProperty().SetSpecularPower(25.0)
-            part.actor.GetProperty().SetAmbient(0.12)
             plotter.add_actor(part.actor, render=False, reset_camera=False)
-        plotter.set_background("white")
+        plotter.set_background(look.background)
+        line = {"color": look.ink, "lighting": False, "line_width": 2 if plotter.off_screen else 1}
         if trajectory.box is not None:
-            add_box(plotter, trajectory.box)
-        add_walls(plotter, space)
-
-    @property
-    def bar_width(self) -> float:
-        """Fraction of the width of the picture that the colour scale takes."""
-        return 0.0 if self._bar is None else 0.15
+            add_box(plotter, trajectory.box, line)
+        add_walls(plotter, space, line)
 
     def show(self, frame: Frame) -> None:
         """Move and colour the bodies as in a frame."""
         values = field_of(self.trajectory, frame, self.colour_by)
-        colour = self.plain[self.colour_by] if values is None else scaled_colours(values, self.range)
+        if values is None or self.range is None:
+            colour = self.plain[self.colour_by]
+        else:
+            colour = scaled_colours(values, self.range, self.look.colour_map)
         for part in self.parts:
             part.place(frame.position, frame.orientation, colour)
 
     def use(self, colour_by: str, frames: Sequence[Frame]) -> None:
-        """Colour the bodies by a field, on a scale that fits these frames."""
-        import pyvista
-
-        self.colour_by = colour_by
+        """Colour the bodies by a field, on the scale that was asked for or on one that fits these frames."""
+        self.colour_by, self.range = colour_by, None
         values = [field_of(self.trajectory, frame, colour_by) for frame in frames]
-        if self._bar is not None:
-            self.plotter.remove_actor(self._bar, render=False)
-            self._bar = None
         if values and values[0] is not None:
             finite = np.concatenate([v[np.isfinite(v)] for v in values if v is not None])
-            low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
+            low, high = self.look.span or ((float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0))
             self.range = (low, high if high > low else low + 1.0)
-            table = pyvista.LookupTable(SCALE, scalar_range=self.range)
-            from vtkmodules.vtkRenderingAnnotation import vtkScalarBarActor
-
-            self._bar = vtkScalarBarActor()
-            self._bar.SetLookupTable(table)
-            self._bar.SetTitle(FIELDS[colour_by])
-            self._bar.SetNumberOfLabels(5)
-            self._bar.SetPosition(0.87, 0.1)
-            self._bar.SetWidth(0.08)
-            self._bar.SetHeight(0.5)
-            self._bar.SetUnconstrainedFontSize(True)
-            for text in (self._bar.GetLabelTextProperty(), self._bar.GetTitleTextProperty()):
-                text.SetColor(0.1, 0.1, 0.1)
-                text.SetFontSize(18)
-                text.ItalicOff()
-                text.ShadowOff()
-            self.plotter.add_actor(self._bar, render=False, reset_camera=False)
 
     def body_at(self, actor: Any, point: int) -> int | None:
         """Number of the body that a picked point belongs to; None if it is no point of a body."""
         return next((part.body_at(point) for part in self.parts if part.actor is actor), None)
 
 
-def add_box(plotter: Any, box: Array) -> None:
-    """Draw the edges of the box, given its edge lengths (3,) in m, and its floor."""
+def add_box(plotter: Any, box: Array, line: dict[str, Any]) -> None:
+    """Draw the edges of the box, given its edge lengths (3,) in m, its floor, and the sides that are behind the bodies."""
     import pyvista
 
     x, y, z = box
     edges = pyvista.Box((0, x, 0, y, 0, z)).extract_all_edges()
-    plotter.add_mesh(edges, **LINE, line_width=2, reset_camera=False, render=False)
-    floor = pyvista.Plane(center=(x / 2, y / 2, -DEPTH * z), direction=(0, 0, 1), i_size=x, j_size=y)
-    plotter.add_mesh(floor, **WALL, reset_camera=False, render=False)
+    plotter.add_mesh(edges, **line, pickable=False, reset_camera=False, render=False)
+    behind = DEPTH * max(x, y, z)
+    corners = np.array([[-behind, x + behind], [-behind, y + behind], [-behind, z + behind]])
+    for axis, end in ((0, 0), (0, 1), (1, 0), (1, 1), (2, 0)):
+        first, second = (axis + 1) % 3, (axis + 2) % 3
+        points = np.zeros((4, 3))
+        points[:, axis] = corners[axis, end]
+        points[:, first], points[:, second] = box[first] * np.array([0, 1, 1, 0]), box[second] * np.array([0, 0, 1, 1])
+        surface = pyvista.PolyData(points if end == 0 else points[::-1], faces=[4, 0, 1, 2, 3])
+        look = WALL if axis == 2 else SIDE
+        plotter.add_mesh(surface, **look, culling="back", pickable=False, reset_camera=False, render=False)
 
 
-def add_walls(plotter: Any, space: Space) -> None:
+def add_walls(plotter: Any, space: Space, line: dict[str, Any]) -> None:
     """Draw the walls of a space: an outline, and a surface that is seen from the side of the bodies only."""
     import pyvista
 
     for points, normal in space.walls:
         count = len(points)
         outline = pyvista.PolyData(points, lines=[count + 1, *range(count), 0])
-        plotter.add_mesh(outline, **LINE, line_width=1, pickable=False, reset_camera=False, render=False)
+        plotter.add_mesh(outline, **line, pickable=False, reset_camera=False, render=False)
         surface = pyvista.PolyData(points - DEPTH * space.size * normal, faces=[count, *range(count)])
         plotter.add_mesh(surface, **WALL, culling="back", pickable=False, reset_camera=False, render=False)

@@ -13,6 +13,7 @@ Array = NDArray[np.float64]
 NEAR = 2.0  # walls in open space are shown up to this distance from the bodies, in sizes of what the bodies fill
 BORDER = 0.3  # width of wall around the bodies, in the same sizes
 ROUNDING = 1e-9  # of lengths, relative to the size of the space
+MANY = 10_000  # bodies: their box is about as large as they are
 SMALLEST = 1e-4  # area of a wall that is drawn, relative to the square of the size of the space
 
 
@@ -49,8 +50,7 @@ def shown_space(trajectory: Trajectory, frames: Sequence[Frame]) -> Space:
     if trajectory.box is not None:
         box = Space(np.zeros(3), trajectory.box)
         return box._replace(walls=patches(planes, range(len(planes.point)), box))
-    reach = [float(np.max(np.linalg.norm(c.spheres[:, :3] - c.center, axis=1) + c.spheres[:, 3])) for c in trajectory.clumps]
-    margin = np.array(reach)[trajectory.species]  # (n,) m
+    margin = reach(trajectory)
     low = np.min([np.min(frame.position - margin[:, None], axis=0) for frame in frames], axis=0)
     high = np.max([np.max(frame.position + margin[:, None], axis=0) for frame in frames], axis=0)
     bodies = Space(low, high)
@@ -67,6 +67,23 @@ def shown_space(trajectory: Trajectory, frames: Sequence[Frame]) -> Space:
     walls = patches(planes, near, Space(beside.min(axis=0) - border, beside.max(axis=0) + border))
     seen = np.concatenate([bodies.corners, *(wall.points for wall in walls)])
     return Space(seen.min(axis=0), seen.max(axis=0), walls) if walls else bodies
+
+
+def reach(trajectory: Trajectory) -> Array:
+    """Largest distance of a point of each body from its centre of mass, shape (n,), m."""
+    far = [float(np.max(np.linalg.norm(c.spheres[:, :3] - c.center, axis=1) + c.spheres[:, 3])) for c in trajectory.clumps]
+    return np.array(far)[trajectory.species]
+
+
+def outline(trajectory: Trajectory, space: Space, frames: Sequence[Frame]) -> tuple[Array, Array]:
+    """Centres (p, 3) and radii (p,) of spheres around what a picture must show, m.
+
+    They are the corners of a space with a box or walls, otherwise the bodies of the frames, which fill less of it.
+    """
+    bodies = len(trajectory.species) * len(frames)
+    if trajectory.box is not None or space.walls or bodies > MANY or not np.isfinite(space.size):
+        return space.corners, np.zeros(8)
+    return np.concatenate([frame.position for frame in frames]), np.tile(reach(trajectory), len(frames))
 
 
 def some_frames(trajectory: Trajectory, count: int = 20) -> list[Frame]:

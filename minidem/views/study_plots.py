@@ -2,7 +2,6 @@
 
 import json
 import math
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,8 +12,10 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from ..errors import InputError
-from ..study.records import Record, cells_of, identity_of, read_records
-from .figures import DEVIATION, Plot, new_figure, styles_of
+from ..study.identity import cells_of, identity_of, scenario_of
+from ..study.records import Record, read_records
+from .figures import DEFAULT, DEVIATION, SCREEN, Layout, Plot, arranged, as_label, new_figure
+from .styles import styles_of
 
 Lines = Mapping[str, tuple[Sequence[float], Sequence[Sequence[float]]]]  # label: x of its points, deviations of their runs
 
@@ -24,8 +25,10 @@ MEASURES = {  # which deviation of a run is plotted
     "max": f"largest {DEVIATION}",
     "paper": f"smaller of mean and last {DEVIATION}",  # as in the script of the SPIRAL paper
 }
+GUIDES = ("-.", ":", "-")  # line styles of the guides for order 0, 1, 2, ...
 SHORT = {"time.dt": "dt", "integrator.rotation": "integrator"}
-FARTHEST = 30.0  # the Rayleigh time is marked up to this many times the largest time step
+REACHED = 0.1  # the axis of Rayleigh times is drawn if the largest time step is at least this part of one
+SMALLEST, LARGEST = 1e-100, 1e100  # numbers that are drawn
 
 
 @dataclass(frozen=True)
@@ -38,14 +41,10 @@ class Point:
     failed: int
 
 
-def study_plot(directory: Path, measure: str = "mean") -> Plot:
+def study_plot(directory: Path, measure: str = "mean", layout: Layout = DEFAULT) -> Plot:
     """Deviation of the runs of a study against the time step, or against the first other number that varies."""
     identity = identity_of(directory)
-    try:
-        cells = cells_of(identity)
-        fixed_integrator = tomllib.loads("\n".join(identity["scenario"]))["integrator"]["rotation"]
-    except (ValueError, TypeError, KeyError) as error:
-        raise InputError(f"{directory}/study.json: not one of minidem ({error}); run the study again") from None
+    cells, (_, fixed_integrator) = cells_of(identity), scenario_of(directory, identity)
     records = read_records(directory, len(cells))
     values = {axis: [cell.changes[axis] for cell in cells] for axis in identity["axes"]}
     x_axis = x_axis_of(directory, values)
@@ -74,16 +73,21 @@ def study_plot(directory: Path, measure: str = "mean") -> Plot:
         raise InputError(f"{directory}: nothing to plot: {why_nothing(records)}")
     notes = [] if len(records) == len(cells) else [f"{len(records)} of {len(cells)} runs have ended"]
     notes += [f"{failed} failed run{'s' if failed > 1 else ''} left out"] if failed else []
+    drawn = {label: shown(own) for label, own in lines.items() if shown(own)[0]}
+    if not drawn:
+        raise InputError(f"{directory}: nothing to plot: every deviation is too large or too small; run the study again")
     rayleigh = rayleigh_time_of(records.values())
     figure = study_figure(
-        {label: shown(own) for label, own in lines.items() if shown(own)[0]},
-        "time step (s)" if x_axis == "time.dt" else x_axis,
+        drawn,
+        "time step (s)" if x_axis == "time.dt" else as_label(x_axis),
         MEASURES[measure],
-        title="; ".join([identity["name"], *notes]),
+        title=as_label("; ".join([identity["name"], *notes])),
         rayleigh=rayleigh if x_axis == "time.dt" else None,
         orders=(1, 2) if x_axis == "time.dt" else (),
         log_x=x_axis == "time.dt" or more_than_a_decade([point.x for point in points]),
+        layout=layout,
     )
+    arranged(figure, layout)
     report = {
         "study": str(directory),
         "x": x_axis,
@@ -144,7 +148,7 @@ def more_than_a_decade(x: Sequence[float]) -> bool:
 def x_of(axis: str, value: Any, records: Sequence[Record]) -> float:
     """Value on the x axis: the number, or the time step (s) that the runs computed; NaN if unknown."""
     if is_number(value):
-        return float(value)
+        return float(value) if axis != "time.dt" or value > 0 else math.nan
     steps = [record["dt"] for record in records if record.get("dt") is not None] if axis == "time.dt" else []
     return float(steps[0]) if steps else math.nan
 
@@ -165,14 +169,20 @@ def deviation_of(record: Record, measure: str) -> float | None:
 
 def rayleigh_time_of(records: Iterable[Record]) -> float | None:
     """Rayleigh time of the runs, s; None if it is unknown or not the same for all."""
-    times = [record["dt"] / record["dt_rayleigh"] for record in records if record.get("dt_rayleigh")]
-    return float(times[0]) if times and np.allclose(times, times[0], rtol=1e-6, atol=0.0) else None
+    times = [record["dt"] / record["dt_rayleigh"] for record in records if record.get("dt") and record.get("dt_rayleigh")]
+    known = times and can_be_drawn(times[0]) and np.allclose(times, times[0], rtol=1e-6, atol=0.0)
+    return float(times[0]) if known else None
 
 
 def shown(points: Sequence[Point]) -> tuple[list[float], list[tuple[float, ...]]]:
     """Points of a line that can be drawn: x and deviations of each."""
-    some = [point for point in points if point.deviations and math.isfinite(point.x)]
+    some = [point for point in points if point.deviations and all(map(can_be_drawn, (point.x, *point.deviations)))]
     return [point.x for point in some], [point.deviations for point in some]
+
+
+def can_be_drawn(value: float) -> bool:
+    """Whether a number is neither so large nor so small that drawing it overflows; a run that blew up may give any."""
+    return value == 0 or SMALLEST < abs(value) < LARGEST
 
 
 def standard_error(values: Sequence[float]) -> float:
@@ -185,8 +195,9 @@ def statistics_of(point: Point) -> dict[str, float | int | None]:
     values = point.deviations
     numbers = {"x": point.x} | dict.fromkeys(("mean", "standard_error", "min", "max"), math.nan)
     if values:
-        numbers |= {"mean": float(np.mean(values)), "min": min(values), "max": max(values)}
-        numbers["standard_error"] = standard_error(values)
+        with np.errstate(over="ignore", invalid="ignore"):  # a run may have blown up
+            numbers |= {"mean": float(np.mean(values)), "min": min(values), "max": max(values)}
+            numbers["standard_error"] = standard_error(values)
     finite = {name: value if math.isfinite(value) else None for name, value in numbers.items()}
     return {"x": finite.pop("x"), "runs": len(values), **finite, "failed": point.failed}
 
@@ -208,36 +219,36 @@ def study_figure(
     rayleigh: float | None = None,
     orders: Sequence[int] = (1, 2),
     log_x: bool = True,
+    layout: Layout = DEFAULT,
 ) -> Figure:
     """A line through the means with their standard errors, the single runs, and guides for the orders."""
-    figure, axis = new_figure(width=6.4, height=5.4)
+    figure, axis = new_figure(width=layout.width, height=min(layout.width, SCREEN) * (1.0 if layout.columns == 1 else 0.84))
     for look, (x, runs) in zip(styles_of(list(lines)), lines.values(), strict=True):
         each = [(at, value) for at, values in zip(x, runs, strict=True) for value in values]
         faint = {"color": look["color"], "marker": look["marker"], "markersize": 3, "alpha": 0.4, "markeredgewidth": 0}
         axis.plot(*zip(*each, strict=True), linestyle="none", **faint, zorder=2)
         means, errors = [float(np.mean(values)) for values in runs], [standard_error(values) for values in runs]
         look |= {"markerfacecolor": "none", "markersize": 6}  # hollow: equal lines do not hide each other
+        look["label"] = as_label(look["label"])
         axis.errorbar(x, means, errors, **look, linewidth=1.2, capsize=2.5, elinewidth=1, zorder=3)
     any_positive = any(value > 0 for _, runs in lines.values() for values in runs for value in values)
     axis.set(xscale="log" if log_x else "linear", yscale="log" if any_positive else "linear", xlabel=x_label, ylabel=y_label)
     if title:
-        axis.set_title(title, fontsize=9)
+        axis.set_title(layout.wrapped(title), fontsize=9)
     largest = max(max(x) for x, _ in lines.values())
-    if rayleigh is not None:
-        if rayleigh < FARTHEST * largest:
-            axis.axvline(rayleigh, color="0.3", linestyle="--", linewidth=1, zorder=1)
-            mark = {"rotation": 90, "ha": "right", "va": "top", "fontsize": 8, "color": "0.3"}
-            axis.text(rayleigh, 0.97, "Rayleigh time ", transform=axis.get_xaxis_transform(), **mark)
+    smallest = min(min(x) for x, _ in lines.values())
+    if rayleigh is not None and largest >= REACHED * rayleigh:
+        if smallest <= rayleigh <= largest:
+            axis.axvline(rayleigh, color="0.3", linestyle="--", linewidth=1, zorder=1, label="Rayleigh time")
         above = axis.secondary_xaxis("top", functions=(lambda dt: dt / rayleigh, lambda part: part * rayleigh))
         above.set_xlabel("time step / Rayleigh time")
         label_ticks(above.xaxis, axis.get_xlim())
-    smallest = min(min(x) for x, _ in lines.values())
     if log_x and any_positive and largest > smallest:
         add_guides(axis, smallest, largest, orders)
     label_ticks(axis.xaxis, axis.get_xlim())
     label_ticks(axis.yaxis, axis.get_ylim())
-    columns = max(1, min(4, len(lines), 90 // (max(map(len, lines)) + 8)))
-    figure.legend(*axis.get_legend_handles_labels(), loc="outside lower center", ncols=columns, fontsize=8)
+    handles, labels = axis.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=layout.legend_columns(labels, 4), fontsize=8)
     return figure
 
 
@@ -250,14 +261,12 @@ def label_ticks(axis: Any, limits: tuple[float, float]) -> None:
 
 
 def add_guides(axis: Any, smallest: float, largest: float, orders: Sequence[int]) -> None:
-    """Draw thin grey lines with the slopes `orders` from the lower left corner of the data."""
+    """Draw thin grey lines with the slopes `orders` from the lower left corner of the data; the legend names them."""
     bottom, top = axis.get_ylim()
     start = bottom * (top / bottom) ** 0.04
     for order in orders:
         end = min(largest, smallest * (0.9 * top / start) ** (1 / order))
         y = start * (end / smallest) ** order
-        axis.plot([smallest, end], [start, y], color="0.6", linewidth=0.8, zorder=1)
-        above = {"xytext": (-2, 3), "textcoords": "offset points", "ha": "right", "va": "bottom"}
-        text = {**above, "fontsize": 8, "color": "0.4"}
-        axis.annotate(f"order {order}", (end, y), **text)
+        dashes = GUIDES[order % len(GUIDES)]
+        axis.plot([smallest, end], [start, y], dashes, color="0.6", linewidth=0.9, zorder=1, label=f"order {order}")
     axis.set_ylim(bottom, top)

@@ -5,7 +5,9 @@ from typing import Any
 
 from ..files.trajectory import Trajectory
 from .camera import aim, light
-from .colours import FIELDS, SLIDER, TEXT
+from .colours import FIELDS, SLIDER
+from .look import DEFAULT, Look
+from .overlays import FONT
 from .plotter import SIZE, new_plotter
 from .scene import Scene
 from .space import shown_space, some_frames
@@ -18,16 +20,24 @@ class Viewer:
     PLAYS_AT = 40  # ms between two frames
 
     def __init__(
-        self, trajectory: Trajectory, frame: int, colour_by: str, spheres: bool, say: Callable[[str], None] = print
+        self,
+        trajectory: Trajectory,
+        frame: int,
+        colour_by: str,
+        spheres: bool,
+        say: Callable[[str], None] = print,
+        look: Look = DEFAULT,
     ):
-        self.trajectory, self.frame, self.say = trajectory, frame, say
+        self.trajectory, self.frame, self.say, self.look = trajectory, frame, say, look
         self.playing = False
         self.plotter = new_plotter(SIZE, off_screen=False)
         space = shown_space(trajectory, some_frames(trajectory))
-        self.scene = Scene(self.plotter, trajectory, space, colour_by, spheres)
+        self.scene = Scene(self.plotter, trajectory, space, colour_by, spheres, look=look)
+        self.bar: Any = None
         self.scale()
         light(self.plotter, space.size, shadows=0)
-        aim(self.plotter, space.corners, below=0.08)
+        self.plotter.enable_anti_aliasing("ssaa")
+        aim(self.plotter, space.corners, below=0.08, place=look.camera, zoom=look.zoom)
         self.slider: Any = None
         if len(trajectory) > 1:
             self.slider = self.plotter.add_slider_widget(
@@ -54,6 +64,12 @@ class Viewer:
     def scale(self) -> None:
         """Fit the colour scale to the whole run."""
         self.scene.use(self.scene.colour_by, some_frames(self.trajectory))
+        if self.bar is not None:
+            self.plotter.remove_actor(self.bar, render=False)
+            self.bar = None
+        if self.scene.range is not None:
+            self.bar = window_bar(FIELDS[self.scene.colour_by], self.scene.range, self.look)
+            self.plotter.add_actor(self.bar, render=False, reset_camera=False)
 
     def show(self, frame: int, move_slider: bool = False) -> None:
         """Show a frame, given its number."""
@@ -63,7 +79,8 @@ class Viewer:
             f"t = {self.trajectory.time[frame]:.4g} s   colour: {self.scene.colour_by}   (space, r, c, click)",
             position="upper_left",
             font_size=10,
-            color=TEXT,
+            color=self.look.ink,
+            font_file=str(FONT),
             name="caption",
             render=False,
         )
@@ -92,6 +109,31 @@ class Viewer:
         body = self.scene.body_at(picker.GetActor(), picker.GetPointId())
         if body is not None:
             self.say(state_of(self.trajectory, self.frame, body))
+
+
+def window_bar(title: str, span: tuple[float, float], look: Look) -> Any:
+    """The colour scale of a window: it keeps its place when the window changes its size."""
+    import pyvista
+    from vtkmodules.vtkRenderingAnnotation import vtkScalarBarActor
+
+    bar = vtkScalarBarActor()
+    bar.SetLookupTable(pyvista.LookupTable(look.colour_map, scalar_range=span))
+    bar.SetTitle(title.replace(" (", "\n("))  # the unit in a line of its own
+    bar.SetNumberOfLabels(5)
+    bar.SetVerticalTitleSeparation(12)
+    bar.SetPosition(0.86, 0.2)
+    bar.SetWidth(0.09)
+    bar.SetHeight(0.5)
+    bar.SetUnconstrainedFontSize(True)
+    for text in (bar.GetLabelTextProperty(), bar.GetTitleTextProperty()):
+        text.SetFontFamily(4)  # VTK_FONT_FILE
+        text.SetFontFile(str(FONT))
+        text.SetColor(pyvista.Color(look.ink).float_rgb)
+        text.SetFontSize(15)
+        text.ItalicOff()
+        text.ShadowOff()
+        text.BoldOff()
+    return bar
 
 
 def state_of(trajectory: Trajectory, frame: int, body: int) -> str:

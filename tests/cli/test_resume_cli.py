@@ -50,6 +50,17 @@ def test_changed_scenario_is_refused_with_the_difference(stopped, minidem_comman
     assert {path: path.read_bytes() for path in stopped.iterdir()} == before
 
 
+def test_stopped_by_a_guard(minidem_command):
+    """The same exit code and reason as before, without a step."""
+    first = minidem_command("run", "box.toml", *LONGER, "--set", "guard.energy=1e-12", "--out", "run", "--json")
+    assert first.code == 3 and first.json["status"] == "failed" and first.json["steps"] > 0
+    reason = first.stderr.removeprefix("box.toml: ")
+    again = minidem_command("resume", "run", "--json")
+    assert again.code == 3 and again.json == first.json
+    stopped = f"run: a guard stopped the run at step {first.json['steps']}; change the scenario and start a new run\n"
+    assert again.stderr == f"{stopped}run: {reason}"
+
+
 @pytest.mark.parametrize("what", ["nowhere", "box.toml", "."])
 def test_not_a_run(minidem_command, what):
     outcome = minidem_command("resume", what)

@@ -58,11 +58,13 @@ HIDDEN = {
     "numba.core.typing.context.BaseContext": {"loops"},
     "numba.extending.intrinsic": {"fours", "loops", "threads"},
     "numba.core.options.DefaultOptions": {"options"},
+    "numba.core.caching.NullCache": {"files"},
 }
 HIDE = """
 import json, sys
 import llvmlite.ir, numba.cpython.unsafe.numbers
-import numba.core.codegen, numba.core.compiler, numba.core.options, numba.core.typing.context, numba.extending
+import numba.core.caching, numba.core.codegen, numba.core.compiler, numba.core.options
+import numba.core.typing.context, numba.extending
 import numpy as np
 numba.njit(lambda x: x[0] + 1.0)(np.ones(1))  # loads the rest of numba
 for name in json.loads(sys.argv[1]):
@@ -80,6 +82,7 @@ taken = {
     "loops": pointers.over_bodies.__module__.endswith("rows"),
     "threads": atomics.MOST_THREADS == 1,
     "bits": hasattr(bits.leading_zeros, "py_func"),
+    "files": not hasattr(kernels, "KeptKernels"),
     "options": not (kernels.uncounted or kernels._forced or kernels._no_wrappers),
 }
 print(json.dumps([name for name, plain in taken.items() if plain]))
@@ -148,5 +151,6 @@ def test_run_without_any_internals(tmp_path):
     assert taken == set().union(*HIDDEN.values())
     result = minidem.run(minidem.load(scenario, ["time.end=2e-3"]), threads=2)
     assert result.summary["steps"] > 50
+    assert list(tmp_path.rglob("*.nbi")) and not list(tmp_path.rglob("*.kernel"))  # numba's own cache
     for name, values in result.energy.items():
         assert np.array_equal(values, plain[name]), name

@@ -119,7 +119,7 @@ def loaded(templates, shape, position, orientation, walls, modulus, skin=0.0):
         bodies.torque[:] = np.nan
     find_forces(world)
     assert world.lists.skin[0] == skin
-    return bodies, world.lists.elastic[0]
+    return bodies, world.touching.elastic[0]
 
 
 def test_two_spheres_by_hand():

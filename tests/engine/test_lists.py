@@ -26,8 +26,9 @@ from scipy.spatial.transform import Rotation
 from texts import scenario_text
 
 from minidem.engine.compile.kernels import kernel
+from minidem.engine.contact.edges import edges_of
 from minidem.engine.search.lists import STEPS_PER_LIST, next_skin
-from minidem.engine.world import near_pairs
+from minidem.engine.world import NO_EDGES, make_world, near_pairs
 from minidem.model.building import build_model
 from minidem.scenario.reading import parse
 
@@ -183,7 +184,7 @@ def test_bodies_that_leave_the_lists_feel_nothing():
     bodies.position[0, 1] = 5.0
     find_forces(world)
     assert world.lists.listed_count.tolist() == [0]
-    assert world.lists.elastic.tolist() == [0.0]
+    assert world.touching.elastic.tolist() == [0.0]
     assert not bodies.force.any()
 
 
@@ -347,7 +348,7 @@ def trajectory(model, skin, renew=None, every_step=False):
         empty += world.close.wanted[0] == 0 < lists.wanted[0]
         # of this very state; an overlap is a small difference of numbers a hundred thousand times as large
         expected = elastic_energy(world.bodies, model.templates, model.walls, modulus_of(model))
-        assert lists.elastic[0] == pytest.approx(expected, rel=1e-9, abs=1e-15)
+        assert world.touching.elastic[0] == pytest.approx(expected, rel=1e-9, abs=1e-15)
         states.append(state_of(world))
     return np.array(states), made, empty
 
@@ -392,6 +393,73 @@ def test_close_lists_change_nothing(gas):
         states, _, empty = trajectory(gas, skin)
         assert empty > 0
         assert np.array_equal(states, expected)
+
+
+APPROACHES = [0.004, 0.006, 0.02]  # radii per step
+BEYOND = np.linspace(0.0, 0.3, 7)  # how far beyond the wide lists a ball starts, of their skin
+
+
+def approaching(step, beyond, against, edges=NO_EDGES):
+    """A ball of radius 1 that comes from just beyond the wide lists, whose skin is 0.5, towards another ball or a wall. The
+    steps that it takes to come through, and whether it touches in each of them by its position."""
+    templates, gap = templates_of([np.array([[0.0, 0.0, 0.0, 1.0]])]), 0.5 * (1 + beyond)
+    count, walls = (2, walls_of([], [])) if against == "ball" else (1, walls_of([[0, 0, 0]], [[1, 0, 0]]))
+    bodies = bodies_of(templates, [0] * count, np.zeros((count, 3)), [[1, 0, 0, 0]] * count)
+    bodies.position[0] = [2.0 + gap, 0.0] if count == 2 else [1.0 + gap]
+    bodies.velocity[0] = [-step / 2, step / 2] if count == 2 else [-step]
+    world = make_world(bodies, templates, walls, np.full((1, 1), 1e-18), skin=0.5, edges=edges)  # next to no force
+    make_lists(world, 0.5)
+    find_forces(world)
+    for number in range(1, int(1.4 * gap / step)):
+        go_on(world, 1, 1.0, (0.0, 0.0, 0.0))
+        world.team.step[0] = number
+        x = bodies.position[0]
+        yield world, x[0] - x[1] < 2.0 if count == 2 else x[0] < 1.0
+
+
+@pytest.mark.parametrize("against", ["ball", "wall"])
+@pytest.mark.parametrize("step", APPROACHES)
+def test_close_lists_are_made_from_lists_that_will_last_as_long(step, against):
+    """When the close lists are made with which they will touch, the wide ones must have room left for the way of the ball
+    while these are in use."""
+    touched = 0
+    for beyond in BEYOND:
+        for world, touches in approaching(step, beyond, against):
+            assert touches == (world.touching.elastic[0] > 0)
+            touched += touches
+    assert touched > BEYOND.size
+
+
+@pytest.mark.parametrize("against", ["ball", "wall"])
+@pytest.mark.parametrize("step", APPROACHES)
+def test_pairs_are_listed_some_steps_before_they_touch(step, against):
+    """So many that the edge of the contact can be corrected: the overlaps of the two steps before are known."""
+    for beyond in BEYOND:
+        for world, touches in approaching(step, beyond, against, edges_of(1.5, True, 1.0)):
+            assert world.account.entered.sum() == touches
+            if touches:
+                break
+        assert touches
+        places, now = world.spheres.place.reshape(4, -1, 4)[:, :, :3], world.team.step[0]
+        assert all(np.isfinite(places[(now - back) % 4]).all() for back in range(3))
+
+
+def test_where_spheres_were_before_they_were_listed_is_not_known():
+    """Two balls that were listed once, then far apart, and touch all of a sudden: no edge is seen in old places."""
+    templates = templates_of([np.array([[0.0, 0.0, 0.0, 1.0]])])
+    bodies = bodies_of(templates, [0, 0], np.zeros((2, 3)), [[1, 0, 0, 0]] * 2)
+    world = make_world(bodies, templates, walls_of([], []), np.full((1, 1), 1e-18), edges=edges_of(1.5, True, 1.0))
+    places = world.spheres.place.reshape(4, -1, 4)[:, :, :3]
+    for distance, steps in ((2.2, 5), (50.0, 8), (1.9, 1)):
+        bodies.position[0] = [0.0, distance]
+        for _ in range(steps):
+            go_on(world, 1, 1.0, (0.0, 0.0, 0.0))
+            world.team.step[0] += 1
+    known = np.isfinite(places).all(axis=(1, 2))
+    assert world.touching.elastic[0] > 0 and world.account.entered.sum() == 0
+    assert known.sum() == 1 and known[world.team.step[0] % 4]
+    go_on(world, 3, 1.0, (0.0, 0.0, 0.0))
+    assert np.isfinite(places).all()
 
 
 def test_close_lists_are_those_of_all_spheres(crowd):

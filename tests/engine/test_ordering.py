@@ -65,9 +65,10 @@ def test_spheres_follow_their_bodies():
 
 def test_small_systems_stay_on_one_thread():
     processors = len(os.sched_getaffinity(0))
-    assert [sensible_threads(blocks) for blocks in (1, 2, 3)] == [1, 1, 1]
-    assert sensible_threads(4) == min(2, processors)
-    assert sensible_threads(10**6) == processors
+    assert [sensible_threads(None, blocks) for blocks in (1, 2, 3)] == [1, 1, 1]
+    assert sensible_threads(None, 4) == min(2, processors)
+    assert sensible_threads(None, 10**6) == processors
+    assert [sensible_threads(wanted, 4) for wanted in (1, 3, 9)] == [1, 3, 4]
 
 
 def test_the_faster_number_of_threads_is_kept_and_the_other_tried_again():

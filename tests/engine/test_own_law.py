@@ -146,7 +146,10 @@ def test_forces_of_more_contacts_than_a_batch():
 )
 def test_wrong_results(contact, got):
     minidem.laws.register("mine", contact, lambda a, b: 1.0, lambda *_: 1.0, edge_power=1.0)
-    with pytest.raises(minidem.InputError, match=f"law mine: contact must return two numbers.*, not {got}$"):
+    with pytest.raises(
+        minidem.InputError,
+        match=f'line [0-9]+: contact law "mine": contact ret.*\n  it must return two numbers.*, not {got}\n  `minidem new',
+    ):
         contact_law("mine")
 
 

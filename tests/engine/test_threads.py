@@ -79,7 +79,7 @@ def assert_forces_are_those_of_all_spheres(world, modulus):
     n = len(bodies.species)
     for found, expected in zip((bodies.force, bodies.torque[:, :n]), forces(*system), strict=True):
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9 * np.abs(expected).max())
-    assert world.lists.elastic.sum() == pytest.approx(elastic_energy(*system), rel=1e-10, abs=0)
+    assert world.touching.elastic.sum() == pytest.approx(elastic_energy(*system), rel=1e-10, abs=0)
 
 
 @pytest.mark.parametrize("skin", [0.0, 0.02, 0.5])

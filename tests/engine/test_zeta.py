@@ -9,7 +9,7 @@ from scipy.integrate import quad
 from minidem.engine.compile.kernels import in_this_process
 from minidem.engine.contact.edges import series_of
 from minidem.engine.contact.kicks import smooth_zeta
-from minidem.engine.contact.zeta import DEGREE, hurwitz, mean_square, smooth_part
+from minidem.engine.contact.zeta import DEGREE, _zeta, _zeta_at_three_halves, hurwitz, mean_square, smooth_part
 
 POWERS = [0.25, 0.5, 1.0, 1.5, 2.0, 2.5, 3.5]
 THETA = np.concatenate(
@@ -45,6 +45,16 @@ def test_smooth_part(power):
         np.testing.assert_allclose(polynomial.polyval(2 * THETA - 1, own), expected, rtol=0, atol=tolerance)
         found = [evaluated(series, k + 1, theta) for theta in THETA]
         np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance)
+
+
+@pytest.mark.parametrize("s", [0.0, 0.25, 0.5, 1.5, 2.5, 5.0, 12.5, 39.5])
+def test_zeta_that_the_series_are_made_from(s):
+    """zeta(s, 3/2) and Riemann's zeta, to some roundings of their largest term."""
+    with mpmath.workdps(30):
+        assert _zeta(s, 1.5) == pytest.approx(float(mpmath.zeta(s, mpmath.mpf(1.5))), rel=0, abs=2e-15)
+        assert _zeta(s) == pytest.approx(float(mpmath.zeta(s)), rel=0, abs=4e-15)
+        if s % 2 != 0.0:
+            assert _zeta_at_three_halves(-s) == pytest.approx(float(mpmath.zeta(-s, mpmath.mpf(1.5))), rel=1e-14)
 
 
 def test_bernoulli_polynomials():

@@ -105,7 +105,7 @@ class Browser:
         return answer["result"]
 
     def open(self, page, width=1000, height=900, dark=False, phone=False):
-        """A file in a new tab, until it is loaded and drawn."""
+        """A file or an address in a new tab, until it is loaded and drawn."""
         self._session = None
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
@@ -116,7 +116,7 @@ class Browser:
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.call("Emulation.setEmulatedMedia", features=[scheme])
         self.console, self.asked_for, self._events = [], [], []
-        self.call("Page.navigate", url=page.resolve().as_uri())
+        self.call("Page.navigate", url=page if isinstance(page, str) else page.resolve().as_uri())
         while "Page.loadEventFired" not in self._events:
             self._message()
         self.settle()

@@ -197,7 +197,7 @@ def state_of(world):
     """All that moves and all that moves it, with the elastic energy, in one array (rows, n)."""
     bodies, n = world.bodies, world.bodies.species.size
     names = ("position", "velocity", "orientation", "spin", "force", "torque")
-    elastic = np.full((1, n), world.lists.elastic.sum())
+    elastic = np.full((1, n), world.touching.elastic.sum())
     return np.concatenate([*(getattr(bodies, name)[:, :n] for name in names), elastic])
 
 

@@ -238,8 +238,8 @@ BAD_VALUES = [
     ),
     (
         "[0.08, 0.07, 0.075]",
-        "[1e200, 1e200, 1e200]",
-        "place[0].packing_fraction: gives inf bodies, but must give 1 to 1000000000; change domain.box or the size of",
+        "[1e30, 1e30, 1e30]",
+        "place[0].packing_fraction: gives 1.15e+96 bodies, but must give 1 to 1000000000; change domain.box or the size of",
     ),
 ]
 

@@ -46,6 +46,20 @@ def bounding_volume(model):
     return np.sum(4 / 3 * np.pi * model.bodies().bounding_radius ** 3)
 
 
+# --- exact bodies ---
+
+
+def test_exact_bodies_keep_the_orientation_that_was_given():
+    """To the last bit, as where nothing is placed at random: principal axes and back would round it."""
+    given = random_orientations(np.random.default_rng(4), 12)
+    exact = [dict(clump="king", position=[0.2 * (k % 4) + 0.2, 0.2 * (k // 4) + 0.2, 0.2]) for k in range(12)]
+    bodies = [body | {"orientation": q.tolist()} for body, q in zip(exact, given, strict=True)]
+    alone, among = placed([], bodies=bodies), placed([("bead", 3, 0.0, 0.0)], bodies=bodies)
+    assert np.array_equal(among.orientation[:12], alone.orientation)
+    np.testing.assert_allclose(alone.orientation, given, rtol=0, atol=1e-15)
+    assert len(among.orientation) == 15
+
+
 # --- no overlap ---------------------------------------------------------------------------------------------
 
 

@@ -9,7 +9,7 @@ from texts import scenario_text
 
 from minidem.errors import ScenarioError
 from minidem.model.building import build_model
-from minidem.model.times import contact_time, rayleigh_time, smallest_rayleigh_time, step_count, time_step
+from minidem.model.times import contact_time, good_step, rayleigh_time, smallest_rayleigh_time, step_count, time_step
 from minidem.scenario.reading import parse
 from minidem.scenario.tables import Material
 
@@ -60,3 +60,22 @@ def test_the_shortest_contact_is_that_of_any_constant():
     soft = model.law._replace(contact_time=lambda constant, mass, radius, speed: math.sqrt(mass * constant))
     model = replace(model, law=soft, constants=np.array([[4e-9, 2e-9], [2e-9, 1e-9]]))
     assert contact_time(model, 1.0) == pytest.approx(math.sqrt(min(clump.mass for clump in model.clumps) / 2 * 1e-9))
+
+
+def test_two_bodies_of_one_clump_meet_head_on():
+    """By hand, from the closed form of Hertz: half the mass, half the radius, and twice the speed of each."""
+    model = build_model(scenario_of(BALL))
+    modulus = 200e9 / (2 * (1 - 0.3**2))
+    mass, radius, closing = model.clumps[0].mass / 2, 0.019 / 2, 2 * 3.0
+    expected = 2.87 * (mass**2 / (radius * modulus**2 * closing)) ** 0.2
+    assert contact_time(model, 3.0) == pytest.approx(expected, rel=1e-12)
+
+
+def test_a_good_step_resolves_contacts_and_the_way_between_them():
+    """A thirtieth of a contact, and at most a twentieth of the smallest radius; at rest a tenth of the Rayleigh time."""
+    scenario = scenario_of(ROD, BALL)
+    model = build_model(scenario)
+    assert good_step(scenario, model, 0.1) == pytest.approx(contact_time(model, 0.1) / 30, rel=1e-14)
+    assert good_step(scenario, model, 1e4) == pytest.approx(0.05 * 0.019 / 1e4, rel=1e-14)
+    rows = {clump.name: clump.spheres for clump in model.clumps}
+    assert good_step(scenario, model, 0) == pytest.approx(0.1 * smallest_rayleigh_time(scenario, rows), rel=1e-14)

@@ -10,6 +10,7 @@ from texts import scenario_text
 
 from minidem.engine.contact.registry import LAWS, register_law
 from minidem.engine.rotation.registry import SCHEMES
+from minidem.engine.state import BLOCK
 from minidem.scenario.reading import parse
 
 YOUNG, POISSON, DENSITY, RADIUS = 1e9, 0.1, 2500.0, 0.01
@@ -165,6 +166,33 @@ def test_corrected_edges_take_out_what_plain_ones_make(collisions, against):
     assert corrected.edge_deviation == pytest.approx(plain.edge_deviation, rel=2e-3)
 
 
+@AGAINST
+@pytest.mark.parametrize("seed", range(4))
+def test_one_collision(against, seed):
+    """Its account is its own error with plain edges, in units of the deviation; corrected edges leave a few millionths."""
+    plain = Collisions(against, "plain", 20, seed, count=1)
+    deviation = plain.simulation.edge_deviation
+    assert deviation == pytest.approx(law() * plain.energy[0] * plain.in_steps[0] ** -2.5, rel=0.1)
+    assert plain.simulation.edge_error == pytest.approx(np.sum(plain.error * plain.energy), abs=0.01 * deviation)
+    corrected = Collisions(against, "corrected", 20, seed, count=1)
+    assert corrected.rms < 5e-6
+    assert corrected.simulation.edge_error == pytest.approx(plain.simulation.edge_error, abs=0.01 * deviation)
+    assert corrected.simulation.edge_deviation == pytest.approx(deviation, rel=0.01)
+
+
+def test_collisions_within_a_block_and_across():
+    """The second balls of some are in another block than the first."""
+    count = BLOCK - 200
+    plain, corrected = (Collisions("ball", edges, 10, count=count) for edges in ("plain", "corrected"))
+    made, deviation = np.sum(plain.error * plain.energy), plain.simulation.edge_deviation
+    assert plain.simulation.edge_error == pytest.approx(made, abs=0.03 * deviation)
+    assert deviation == pytest.approx(law() * math.sqrt(np.sum((plain.energy * plain.in_steps**-2.5) ** 2)), rel=0.1)
+    assert corrected.rms < 1e-4 < plain.rms
+    velocities = corrected.after
+    closing = corrected.before[:count] + corrected.before[count:]
+    np.testing.assert_allclose(velocities[:count] + velocities[count:], closing, rtol=0, atol=1e-14)
+
+
 def test_momentum_is_conserved(collisions):
     """Of each pair, to round-off, though both balls are in different blocks; what happens across x is nothing."""
     corrected = collisions("ball", "corrected", 40)
@@ -202,13 +230,16 @@ def spring(distance, reach, radii, constant):
 
 @pytest.fixture
 def linear():
-    """Registers a linear spring with an edge power."""
+    """Registers a linear spring with an edge power, in place of one that there may be."""
+    before = LAWS.pop("linear", None)
 
     def register(edge_power):
         register_law("linear", spring, lambda a, b: STIFFNESS, lambda *_: 1.0, edge_power=edge_power)
 
     yield register
     LAWS.pop("linear", None)
+    if before is not None:
+        LAWS["linear"] = before
 
 
 def test_linear_spring_gains(linear):

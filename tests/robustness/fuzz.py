@@ -2,9 +2,10 @@
 
     python tests/robustness/fuzz.py --inputs 100000 --seed 0 [--kind trajectory] [--first 0] [--keep DIR]
 
-Input number n of a kind depends on the seed and n alone. A process of its own reads the inputs, since libraries may crash
-or hang on them. Anything but success and InputError is a finding: other exceptions, a message that does not name the file,
-words on stdout or stderr, a crash, a hang, files written where none should be. Exit code 1 with findings.
+Input number n of a kind depends on the seed and n alone. Children read the inputs under limits (forks.py), since libraries
+may crash or hang on them. Anything but success and InputError is a finding: other exceptions, a message that does not name
+the file or is very long, words on stdout or stderr, a crash, a hang, 60 s of processor time, 2 GB of memory, files written
+where none should be. Exit code 1 with findings.
 """
 
 import argparse
@@ -14,30 +15,36 @@ import math
 import os
 import random
 import re
-import select
 import shutil
-import subprocess
 import sys
 import tempfile
+import time
 import warnings
+from collections import defaultdict
 from pathlib import Path
+
+if __name__ == "__main__":
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"  # before NumPy: children have none of the threads of their parent
 
 sys.path.append(str(Path(__file__).parents[1] / "helpers"))  # for a direct call, without pytest
 
 from command import BOX
+from forks import answers
 from runs import scene
+from studies import invented_study
 
 SHARES = {  # by what an input costs
     "trajectory": 0.05,
     "checkpoint": 0.03,
     "manifest": 0.02,
     "study": 0.04,
-    "mesh": 0.28,
-    "clump": 0.48,
+    "study_directory": 0.02,
+    "mesh": 0.26,
+    "clump": 0.43,
     "scenario": 0.1,
+    "command": 0.05,
 }
 FEWEST = 60  # inputs of a kind
-PATIENCE = 30.0  # s, after which an input hangs
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 NUMBERS = re.split(  # what numbers in files may look like
     " ",
@@ -153,7 +160,9 @@ def random_scenario(rng):
 def scenario(rng, number, samples, directory):
     path = directory / "fuzz.toml"
     shutil.copy(samples / "rod.csv", directory)
-    if number % 3 == 0:
+    if number % 100 == 1:
+        path.write_bytes(crowd(rng))
+    elif number % 3 == 0:
         path.write_bytes(random_scenario(rng))
     else:
         packed = BOX.replace("count = 4", "packing_fraction = 0.3")
@@ -163,10 +172,34 @@ def scenario(rng, number, samples, directory):
 
     read = load(path)
     assert parse(read.to_toml(), "fuzz.toml") == read, "reads back different"
-    if small(read):
+    if number % 100 == 1:
+        from minidem.running.simulation import Simulation
+
+        Simulation(read.with_changes({"guard.rayleigh": False}), source=path.name, on_note=lambda note: None)
+    elif small(read):
         from minidem.model.building import build_model
 
         build_model(read, path.name)
+
+
+def crowd(rng):
+    """Many bodies, or spheres of a clump, close to each other; or many mistakes."""
+    many = rng.choice((300, 3000))
+    far, near = 10 ** rng.uniform(-12, 1), 10 ** rng.uniform(-12, 1)
+
+    def place(size):
+        return ", ".join(repr(rng.uniform(-size, size)) for _ in range(3))
+
+    few = rng.choice((1, 1, 30, 300))
+    spheres = ", ".join(f"[{place(near)}, {1 + rng.uniform(0, near)}]" for _ in range(few))
+    lines = [f'[clump.ball]\nmaterial = "m"\nspheres = [{spheres}]', "[time]\ndt = 1e-4\nend = 1.0"]
+    lines += ["[material.m]\nyoung = 1e7\npoisson = 0.2\ndensity = 1000.0"]
+    if rng.random() < 0.3:
+        lines += ['[domain]\nbox = [3.0, 3.0, 3.0]\nmaterial = "m"', '[[place]]\nclump = "ball"\ncount = 2']
+    mistake = rng.choice(("", "", "", "mass = 1.0", "velocity = 3.0", 'clump = "bell"', "x = 1"))
+    for _ in range(many):
+        lines += [f'[[body]]\nclump = "ball"\nposition = [{place(far)}]', mistake if rng.random() < 0.5 else ""]
+    return "\n".join(lines).encode()
 
 
 def small(read):
@@ -199,6 +232,44 @@ def study(rng, number, samples, directory):
     finally:
         path.unlink()
     assert plan.identity
+
+
+def study_directory(rng, number, samples, directory):
+    """The directory of a study, to be plotted, continued and reported."""
+    found = directory / "fuzz-study"
+    shutil.copytree(samples / "sweep", found)
+    others = [*OTHERS, *re.split(" ", 'null {"a":null} "spiral" 1e999 NaN [[]] [0.1,1]'), "[" * 5000, "1" * 5000, "1" * 400]
+    for _ in range(rng.choice((1, 1, 2, 3))):
+        path = found / rng.choice(("study.json", "study.json", "records.jsonl", "records.jsonl", "study.toml", "table.csv"))
+        if rng.random() < 0.3 or not path.is_file():
+            damage(rng, path, directory)
+            continue
+        text = path.read_text(errors="replace")
+        for _ in range(rng.choice((1, 1, 2, 5))):  # values first: damaged text is mostly no JSON
+            value = rng.choice(list(re.finditer(r'(?<=": )[^{\[\n]*?(?=,|}|\n)|(?<=\n   ).*?(?=,?\n)|$', text)))
+            text = text[: value.start()] + rng.choice(others + NUMBERS) + text[value.end() :]
+        path.write_bytes(damaged_text(rng, text, NUMBERS, others) if rng.random() < 0.2 else text.encode("utf-8", "replace"))
+    from minidem.errors import InputError, WriteError
+    from minidem.study.conduct import merge
+    from minidem.study.plan import load_study
+    from minidem.study.records import Records, prepare_directory
+    from minidem.views.plots import write
+    from minidem.views.report.page import write_report
+    from minidem.views.study_plots import MEASURES, study_plot
+
+    plan = load_study(samples / "sweep.toml")
+    for step in (
+        lambda: merge(plan, found),
+        lambda: prepare_directory(found, plan),
+        lambda: Records(found / "records.jsonl").__enter__().__exit__(),
+    ):
+        with contextlib.suppress(InputError, WriteError):
+            step()
+    drawn = study_plot(found, rng.choice(sorted(MEASURES)))
+    json.dumps(drawn.report, allow_nan=False)
+    if number % 10 == 0:
+        write(drawn, directory / "out" / "plot")
+        write_report(found, directory / "out" / "page.html", still=False)
 
 
 def clump(rng, number, samples, directory):
@@ -292,7 +363,12 @@ def rebuild(rng, path, directory):
         name = rng.choice(names)
         old = file[name]
         shape = getattr(old, "shape", None) or (3,)
-        how = rng.randrange(20)
+        how = rng.randrange(24)
+        if how == 23 and isinstance(old, h5py.Group):
+            some = file[rng.choice(names)]
+            for k in range(rng.choice((30, 3000))):
+                old.require_group("clumps")[f"{k}x"] = some
+            return
         if how == 19 and isinstance(old, h5py.Dataset) and old.dtype.kind in "if" and old.size:
             old[...] = rng.choice((-1, 0, 7, 2**31 - 1))
             return
@@ -343,6 +419,16 @@ def rebuild(rng, path, directory):
         elif how == 15:
             large = tuple(rng.choice((10**3, 10**5)) for _ in shape)
             file.create_dataset(name, large, "f8", chunks=True, compression="gzip")
+        elif shape and how in (20, 21, 22):
+            if how == 20:  # chunks out of proportion
+                chunks, packing = (10**6, *shape[1:]), {"compression": "gzip"}
+            elif how == 21:  # a filter without bound
+                chunks, packing = (10**5, *shape[1:]), {"scaleoffset": 2}
+            else:
+                chunks, packing = (1,) * len(shape), {}
+            grown = (10**6 if how == 22 else shape[0], *shape[1:])
+            values = file.create_dataset(name, grown, "f8", chunks=chunks, maxshape=(None,) * len(shape), **packing)
+            values[: shape[0]] = 0.0
 
 
 def manifest(rng, number, samples, directory):
@@ -407,6 +493,122 @@ def checkpoint(rng, number, samples, directory):
         assert all((directory / name).read_bytes() == data for name, data in outside.items()), "written to outside"
         assert {*os.listdir(directory)} == {"run", "out", *outside}, f"written outside: {os.listdir(directory)}"
         assert unlocked(run), "still locked"
+
+
+def command(rng, number, samples, directory):
+    """The command line, in the directory of good files, with arguments of which some are not."""
+    home = samples.parent / "cwd"
+    for name in ("rod.csv", "fuzz.toml", "fuzz.obj"):
+        shutil.copy(samples / name, home)
+    shutil.copytree(samples / "run", home / "fuzz-run")
+    try:
+        called(arguments(rng))
+    finally:
+        for path in home.iterdir():
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def arguments(rng):
+    """A command with its arguments."""
+
+    def value(*good):
+        return (
+            rng.choice(good) if rng.random() < 0.7 else rng.choice([*NUMBERS, *PATHS, "nan", "2h", "x=1", "1:2", "a,b", "-"])
+        )
+
+    def change():
+        key = rng.choice(KEYS_OF_SCENARIOS)
+        return f"{key}={rng.choice([*NUMBERS, *OTHERS, repr(10 ** rng.uniform(-320, 308))])}"
+
+    def sets():
+        return [word for _ in range(rng.choice((0, 1, 1, 2, 3))) for word in ("--set", change())]
+
+    name = rng.choice(list(WORDS))
+    words = [name, *(value(word) if rng.random() < 0.1 else word for word in WORDS[name])]
+    if name in ("run", "check", "advise"):
+        words += sets()
+    if name in ("run", "resume"):
+        words += ["--max-wall", "0.1s"]
+    for option, *good in OPTIONS[name]:
+        if rng.random() < 0.3:
+            inside = [*good, *PLACES]  # nothing is to be written elsewhere
+            words += [option, *([rng.choice(inside) if option == "--out" else value(*good)] if good else [])]
+    return words
+
+
+WORDS = {  # commands that take little time, with the files they need
+    "run": ["fuzz.toml"],
+    "check": ["fuzz.toml"],
+    "resume": ["fuzz-run"],
+    "rotor": ["free-body"],
+    "export": ["fuzz-run"],
+    "plot": ["fuzz-run"],
+    "clump": ["fuzz.obj"],
+    "study": ["fuzz.toml"],
+    "integrators": [],
+    "laws": [],
+}
+PLACES = ["", ".", "-", "a" * 300, "é", "x/y/z", "fuzz-run", "fuzz.toml", "x.csv/y", "1e308"]
+COMMON = [("--json",), ("--quiet",), ("--overwrite",), ("--help",)]
+OPTIONS = {
+    "run": [("--seed", "1"), ("--threads", "1"), ("--checkpoint-every", "60"), ("--out", "out"), *COMMON],
+    "check": [("--seed", "1"), ("--threads", "1"), *COMMON],
+    "resume": [("--force",), ("--threads", "1"), *COMMON],
+    "rotor": [("--integrator", "spiral", "rk4"), ("--dt", "0.1", "1.0"), ("--end", "1", "100"), ("--list",), *COMMON],
+    "export": [
+        ("--format", "csv", "xyz"),
+        ("--out", "x.csv"),
+        ("--frames", "0:2"),
+        ("--bodies", "1"),
+        ("--what", "bodies"),
+        *COMMON,
+    ],
+    "plot": [("--measure", "mean"), ("--out", "x"), *COMMON],
+    "clump": [
+        ("--spheres", "5"),
+        ("--min-radius", "0.1"),
+        ("--target-error", "0.5"),
+        ("--scale", "2"),
+        ("--density", "9"),
+        *COMMON,
+    ],
+    "study": [("--only", "dt=1"), ("--list",), ("--out", "x"), *COMMON],
+    "integrators": COMMON,
+    "laws": COMMON,
+}
+KEYS_OF_SCENARIOS = re.split(
+    " ",
+    "time.dt time.end seed name domain.box domain.box[0] domain.gravity domain.gravity[2] material.plastic.young "
+    "material.plastic.poisson material.plastic.density clump.rod.scale clump.rod.mass clump.rod.density clump.rod.file "
+    "clump.rod.spheres[0][0] clump.rod.spheres[1][3] body[0].position body[0].position[1] body[0].velocity[0] "
+    "body[0].angular_velocity body[0].orientation place[0].count place[0].speed place[0].spin place[0].packing_fraction "
+    "output.frames output.energies guard.overlap guard.travel guard.turn guard.energy guard.contact guard.rayleigh "
+    "guard.outside contact.law contact.edges integrator.rotation",
+)
+
+
+def called(words):
+    """The command in this process. InputError if it refuses: its exit code is 2, or 3 for a physics guard."""
+    import typer.main
+
+    from minidem.cli import app
+    from minidem.errors import InputError, WriteError
+    from minidem.running import outlook
+
+    outlook.WARM_UP = outlook.TRIAL = 0.0  # the estimate of the run time may be as rough as it likes
+    before = sys.argv
+    sys.argv = ["minidem", *words]
+    try:
+        typer.main.get_command(app).main(words, prog_name="minidem", standalone_mode=True)
+    except SystemExit as ended:
+        code = ended.code or 0
+        assert code in (0, 2, 3), f"exit code {code} of {words}"
+        if code:
+            raise InputError(f"cwd: exit code {code}") from None
+    except (InputError, WriteError) as error:
+        raise InputError(f"cwd: {error}") from None
+    finally:
+        sys.argv = before
 
 
 LOGS = ("trajectory.h5", "energy.csv")
@@ -519,7 +721,7 @@ def seal(path):
         raw.write(head)
 
 
-KINDS = {f.__name__: f for f in (scenario, study, clump, mesh, trajectory, checkpoint, manifest)}
+KINDS = {f.__name__: f for f in (scenario, study, study_directory, clump, mesh, trajectory, checkpoint, manifest, command)}
 
 
 # --- samples ------------------------------------------------------------------------------------------------------
@@ -536,6 +738,7 @@ def make_samples(samples):
     shutil.copytree(SCENARIOS, samples / "scenarios")
     rows = "x,y,z,r\n-0.03,0,0,0.02\n# middle\n0 0 0 0.02\n0.03;0;0;0.02\n"
     (samples / "rod.csv").write_text(rows)
+    (samples / "fuzz.toml").write_text(BOX)
     moments = "# mesh volume = 0.001\n# mesh center = 0 0 0\n# mesh second moments = 1e-6 1e-6 1e-6 0 0 0\n"
     (samples / "fitted.csv").write_text(moments + rows)
     (samples / "meshes").mkdir()
@@ -545,6 +748,7 @@ def make_samples(samples):
             for binary in (True, False):
                 shape.save(samples / "meshes" / f"{name}-{'binary' if binary else 'ascii'}{suffix}", binary=binary)
         shape.save(samples / "meshes" / f"{name}.obj")
+    shutil.copy(samples / "meshes/cube.obj", samples / "fuzz.obj")
     # Written in small pieces, so that the run is long enough to be copied while it goes on.
     killed = samples / "killed.h5"
     run = parse(BOX)
@@ -561,6 +765,7 @@ def make_samples(samples):
         del old["parameters/minidem/scenario"]
         old["parameters/minidem/scenario"] = text  # in a heap
     make_interrupted(samples)
+    invented_study(samples)
 
 
 def make_interrupted(samples):
@@ -579,104 +784,105 @@ def make_interrupted(samples):
     path.write_text(json.dumps(json.loads(path.read_text()) | {"pid": -1}))
 
 
-# --- the process that reads -----------------------------------------------------------------------------------------
+# --- the children that read -----------------------------------------------------------------------------------------
 
 
-def work(root, seed):
-    """Reads "kind number" lines, answers each with [outcome, words]."""
-    answers = os.fdopen(os.dup(1), "w", buffering=1)
-    noise = os.open(root / "noise", os.O_RDWR | os.O_CREAT | os.O_APPEND)
-    os.dup2(noise, 1)
-    os.dup2(noise, 2)
-    warnings.simplefilter("always")
+def read(root, seed, keep, kind, number):
+    """What becomes of an input: outcome and words. Findings are copied to the directory `keep`, if there is one."""
     from minidem.errors import InputError, WriteError
 
+    directory = root / "input"
+    shutil.rmtree(directory, ignore_errors=True)
+    (directory / "out").mkdir(parents=True)
+    os.truncate(root / "noise", 0)
     os.chdir(root / "cwd")
-    expected = sorted(os.listdir(root))
-    for line in sys.stdin:
-        kind, number = line.split()
-        directory = root / "input"
-        shutil.rmtree(directory, ignore_errors=True)
-        (directory / "out").mkdir(parents=True)
-        os.ftruncate(noise, 0)
-        answer = ["accepted", ""]
-        try:
-            KINDS[kind](random.Random(f"{seed} {kind} {number}"), int(number), root / "samples", directory)
-        except (InputError, WriteError) as error:
-            answer = ["refused", str(error)]
-            named = ("fuzz", str(directory / "run"), "cwd")
-            if not any(name in line for line in str(error).splitlines()[:1] for name in named):
-                answer = ["finding", f"the file is not named: {error}"]
-        except BaseException as error:
-            trace = error.__traceback__
-            while trace.tb_next:
-                trace = trace.tb_next
-            place = f"{Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}"
-            answer = ["finding", f"{type(error).__name__} at {place}: {error}"[:300]]
-        sys.stdout.flush()
-        sys.stderr.flush()
-        if os.fstat(noise).st_size:
-            answer = ["finding", f"on stderr: {(root / 'noise').read_text(errors='replace')[:300]}"]
-        strange = [*sorted(set(os.listdir(root)) - set(expected)), *os.listdir(root / "cwd")]
-        if strange:
-            answer = ["finding", f"files written outside: {strange}"]
-            for name in os.listdir(root / "cwd"):
-                (root / "cwd" / name).unlink()
-        answers.write(json.dumps(answer) + "\n")
+    warnings.simplefilter("always")
+    answer = ["accepted", ""]
+    try:
+        KINDS[kind](random.Random(f"{seed} {kind} {number}"), number, root / "samples", directory)
+    except (InputError, WriteError) as error:
+        answer = ["refused", str(error)]
+        named = ("fuzz", str(directory / "run"), "cwd")
+        if not any(name in line for line in str(error).splitlines()[:1] for name in named):
+            answer = ["finding", f"the file is not named: {error}"]
+        if LACKS_MEMORY.search(str(error)):
+            answer = ["finding", f"out of memory: {error}"[:300]]
+        if len(str(error)) > LONGEST_MESSAGE:
+            answer = ["finding", f"a message of {len(str(error))} characters: {error}"[:300]]
+    except BaseException as error:
+        trace = error.__traceback__
+        while trace.tb_next:
+            trace = trace.tb_next
+        place = f"{Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}"
+        answer = ["finding", f"{type(error).__name__} at {place}: {error}"[:300]]
+    sys.stdout.flush()
+    sys.stderr.flush()
+    noise = (root / "noise").read_text(errors="replace")
+    if NOISE[kind].search(noise):
+        answer = ["finding", f"on stderr: {noise[-300:]}"]
+    strange = [*sorted(set(os.listdir(root)) - EXPECTED), *os.listdir(root / "cwd")]
+    if strange:
+        answer = ["finding", f"files written outside: {strange}"]
+        for name in os.listdir(root / "cwd"):
+            (root / "cwd" / name).unlink()
+    if answer[0] == "finding":
+        copy_input(root, seed, keep, kind, number)
+    return answer
 
 
-class Reader:
-    """The process that reads, started anew when it is gone."""
+def copy_input(root, seed, keep, kind, number):
+    if keep is not None:
+        shutil.copytree(root / "input", keep / f"{kind}-{seed}-{number}", symlinks=True, dirs_exist_ok=True)
 
-    def __init__(self, root, seed):
-        self.root, self.seed, self.process = root, seed, None
 
-    def outcome(self, kind, number):
-        if self.process is None:
-            command = [sys.executable, __file__, "--work", str(self.root), "--seed", str(self.seed)]
-            self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        self.process.stdin.write(f"{kind} {number}\n".encode())
-        self.process.stdin.flush()
-        if not select.select([self.process.stdout], [], [], PATIENCE * 4 if kind == "scenario" else PATIENCE)[0]:
-            self.end()
-            return "finding", "hangs"
-        if line := self.process.stdout.readline():
-            return tuple(json.loads(line))
-        code = self.process.wait()
-        self.end()
-        return "finding", f"crashes: the process ended with {code}"
-
-    def end(self):
-        if self.process is not None:
-            self.process.kill()
-            self.process.communicate()
-            self.process = None
+EXPECTED = {"samples", "cwd", "noise", "input"}
+LACKS_MEMORY = re.compile("alloc")  # what libraries say when there is no memory; minidem says how much is needed and free
+LONGEST_MESSAGE = 20_000  # characters
+NOISE = defaultdict(lambda: re.compile("."), command=re.compile("Traceback|Warning"))  # what a kind may not write
 
 
 def fuzz(counts, seed, root, first=0, keep=None, say=print):
-    """{kind: {outcome: number}} and the findings as (kind, number, words)."""
+    """{kind: {outcome: number, and what an input took at most}} and the findings as (kind, number, words)."""
     (root / "samples").mkdir()
     (root / "cwd").mkdir()
-    (root / "noise").touch()
     (root / "input").mkdir()
     make_samples(root / "samples")
-    reader, table, findings = Reader(root, seed), {}, []
-    try:
-        for kind, count in counts.items():
-            table[kind] = dict.fromkeys(("accepted", "refused", "finding"), 0)
-            for number in range(first, first + count):
-                outcome, words = reader.outcome(kind, number)
-                table[kind][outcome] += 1
-                if outcome == "finding":
-                    findings.append((kind, number, words))
-                    say(f"{kind} {number}: {words}")
-                    if keep is not None:
-                        shutil.copytree(root / "input", keep / f"{kind}-{seed}-{number}", dirs_exist_ok=True)
-    except KeyboardInterrupt:  # what there is so far
-        pass
-    finally:
-        reader.end()
+    jobs = [(kind, number) for kind, count in counts.items() for number in range(first, first + count)]
+    table = {kind: {**dict.fromkeys((*OUTCOMES, "memory"), 0), "seconds": 0.0} for kind in counts}
+    findings = []
+    with open(root / "noise", "a+") as noise, contextlib.suppress(KeyboardInterrupt):  # what there is so far
+        warm_up(root)
+        for (kind, number), answer in answers(lambda job: read(root, seed, keep, *job), jobs, noise.fileno()):
+            row = table[kind]
+            row[answer.outcome] += 1
+            row["memory"], row["seconds"] = max(row["memory"], answer.memory), max(row["seconds"], answer.seconds)
+            if answer.outcome == "finding":
+                findings.append((kind, number, answer.words))
+                say(f"{kind} {number}: {answer.words}")
+                if math.isnan(answer.seconds):  # its child is gone
+                    copy_input(root, seed, keep, kind, number)
     return table, findings
+
+
+OUTCOMES = ("accepted", "refused", "finding")
+
+
+def warm_up(root):
+    """Read the first inputs of each kind here, so that children find all imported and compiled."""
+    with tempfile.TemporaryFile("w+") as noise:
+        kept = [os.dup(1), os.dup(2)]
+        try:
+            os.dup2(noise.fileno(), 1)
+            os.dup2(noise.fileno(), 2)
+            here = os.getcwd()
+            for kind in KINDS:
+                for number in (0, 1, 2, *((40, 50, 99) if kind != "checkpoint" else ())):
+                    read(root, "warm-up", None, kind, number)
+            os.chdir(here)
+        finally:
+            for number, descriptor in enumerate(kept, start=1):
+                os.dup2(descriptor, number)
+                os.close(descriptor)
 
 
 def shared_out(inputs):
@@ -688,22 +894,29 @@ def main():
     parser = argparse.ArgumentParser(description="Reads damaged files of every kind.")
     parser.add_argument("--inputs", type=int, default=1500)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--kind", choices=KINDS)
+    parser.add_argument("--first", type=int, default=0, help="number of the first input of each kind")
+    parser.add_argument("--kind", choices=KINDS, action="append", help="only this kind; repeatable")
     parser.add_argument("--keep", type=Path, help="a directory for the inputs of findings")
-    parser.add_argument("--work", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--json", action="store_true", help="print counts and findings as JSON")
     options = parser.parse_args()
-    if options.work:
-        work(options.work, options.seed)
-        return
-    counts = {options.kind: options.inputs} if options.kind else shared_out(options.inputs)
-    with tempfile.TemporaryDirectory() as root:
-        table, findings = fuzz(counts, options.seed, Path(root), options.first, options.keep)
-    print(f"{'kind':<12}{'inputs':>8}{'accepted':>10}{'refused':>9}{'findings':>10}")
-    for kind, row in table.items():
-        print(f"{kind:<12}{sum(row.values()):>8}{row['accepted']:>10}{row['refused']:>9}{row['finding']:>10}")
+    counts = {kind: options.inputs for kind in options.kind} if options.kind else shared_out(options.inputs)
+    say = (lambda words: None) if options.json else print
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory(dir=MEMORY_DISK if MEMORY_DISK.is_dir() else None) as root:
+        table, findings = fuzz(counts, options.seed, Path(root), options.first, options.keep, say)
+    if options.json:
+        print(json.dumps({"table": table, "findings": findings}))
+    else:
+        print(f"{'kind':<16}{'inputs':>8}{'accepted':>10}{'refused':>9}{'findings':>10}{'memory MB':>11}{'CPU s':>8}")
+        for kind, row in table.items():
+            accepted, refused, found = (row[outcome] for outcome in OUTCOMES)
+            counted = f"{kind:<16}{accepted + refused + found:>8}{accepted:>10}{refused:>9}{found:>10}"
+            print(f"{counted}{row['memory'] / 1e6:>11.0f}{row['seconds']:>8.2f}")
+        print(f"{time.monotonic() - began:.0f} s")
     raise SystemExit(1 if findings else 0)
 
+
+MEMORY_DISK = Path("/dev/shm")  # the inputs are small and many
 
 if __name__ == "__main__":
     main()

@@ -3,17 +3,23 @@
 import json
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import h5py
 import numpy as np
 import pytest
+from brute_force import walls_of
 from runs import scene
 
 import minidem
 from minidem import InputError, resume, run
+from minidem.engine.state import Limits
 from minidem.engine.watching import INSPECT_EVERY
 from minidem.files.checkpoint import read_checkpoint, write_checkpoint
 from minidem.model.building import build_model
+from minidem.model.times import contact_time, fastest, good_step, smallest_rayleigh_time
+from minidem.running.faults import can_touch, limits
+from minidem.running.guards import advice, bad_frame, bad_observables, check_time_step
 from minidem.running.restart import UNITS
 from minidem.running.simulation import Simulation
 from minidem.scenario.reading import parse
@@ -35,6 +41,14 @@ guard = {{{guard}}}
 def ball(speed=1.0, dt=1e-5, end=0.5, young=1e7, spin=0.0, frames=101, guard=""):
     text = BALL.format(speed=speed, dt=dt, end=end, young=young, spin=spin, frames=frames, guard=guard)
     return parse(text, "ball.toml")
+
+
+def contact_time_of(scenario, model):
+    return contact_time(model, fastest(model))
+
+
+def rayleigh_time_of(scenario, model):
+    return smallest_rayleigh_time(scenario, model.spheres_by_clump)
 
 
 def stopped(scenario, directory):
@@ -176,6 +190,25 @@ def test_no_longer_a_number(tmp_path):
     assert np.isfinite(result.trajectory.position).all()
 
 
+@pytest.mark.parametrize("speed", [np.nan, np.inf, 1e200])
+def test_energy_that_is_no_longer_a_number(tmp_path, speed):
+    """At a row of the log, before the motion is inspected: comparisons with NaN are false, those with infinity tell nothing
+    of use."""
+    scenario = ball(frames=5001)  # a row every ten steps
+    run(scenario, tmp_path / "run", max_wall=0.0).trajectory.close()
+    last = read_checkpoint(tmp_path / "run/checkpoint.h5")
+    step = int(last.state["step"])
+    velocity = last.state["bodies/velocity"].copy()
+    velocity[1, 1] = speed
+    write_checkpoint(tmp_path / "run", replace(last, state=last.state | {"bodies/velocity": velocity}), UNITS)
+    result = resume(tmp_path / "run")
+    result.trajectory.close()
+    row = 10 * (step // 10 + 1)
+    assert row < INSPECT_EVERY
+    assert result.summary["status"] == "failed" and result.summary["steps"] == row
+    assert result.reason.startswith(f"the energy is no longer a number at step {row}; ")
+
+
 def test_energy(tmp_path):
     scenario = scene("rods", steps=400).with_changes({"guard.energy": 1e-5})
     result = run(scenario, tmp_path / "run")
@@ -236,3 +269,120 @@ def test_command(minidem_command, directory):
     assert outcome.stderr.startswith("box.toml: body ")
     outcome = minidem_command("run", "box.toml", "--out", "other", "--set", "time.dt=0.003", "--quiet")
     assert outcome.code == 2 and "time.dt: 0.003 s is " in outcome.stderr
+
+
+# --- the limits themselves ----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def spinning():
+    return Simulation(ball(spin=50.0), on_note=lambda note: None)
+
+
+@pytest.mark.parametrize(
+    ("limit", "off", "parts", "stops"),
+    [
+        (1.0, 1.0, 1.0, False),  # just the limit; the parts allow half of theirs, if that is less
+        (1.0, 1.001, 1.0, True),
+        (0.75, 1.0, 2.0, False),  # just half of the parts
+        (0.75, 1.0, 1.999, True),
+        (0.25, 0.5, 2.0, False),  # the limit is below a half: it is that of the parts, too
+        (0.25, 0.5, 1.999, True),
+        (2.0, 1.5, 1.0, False),
+        (0.75, 0.625, 1.0, False),  # more than half of the parts, and less than the limit
+        (1.0, -1.0, 1.0, False),
+        (1.0, -1.001, 1.0, True),
+    ],
+)
+def test_limit_of_the_energy(spinning, monkeypatch, limit, off, parts, stops):
+    """All in first total energies; `parts` is the largest sum so far of the magnitudes of kinetic, elastic and potential
+    energy. Factors of two are exact. The energy itself may well be below zero."""
+    scenario, size = ball(spin=50.0, guard=f"energy = {limit}"), spinning.initial_energy
+    start = f"the energy deviates by {abs(off):.3g} times its first value (guard.energy = {limit:g}) at step 0; "
+    for first in (size, -size):
+        monkeypatch.setattr(spinning, "initial_energy", first)
+        reason = bad_observables(spinning, scenario, first + off * size, parts * size)
+        assert reason.startswith(start) == stops
+        assert stops or reason == ""
+
+
+def test_limit_of_an_energy_that_starts_from_zero(spinning, monkeypatch):
+    monkeypatch.setattr(spinning, "initial_energy", 0.0)
+    scenario = ball(spin=50.0)
+    assert bad_observables(spinning, scenario, 0.5, 1.0) == ""
+    assert bad_observables(spinning, scenario, 0.501, 1.0).startswith("the energy deviates from its first value (")
+
+
+def test_limit_of_the_angle(spinning):
+    first, scenario = spinning.initial_energy, ball(spin=50.0)
+    angle = spinning.model.dt * spinning.fastest_spin[0]
+    assert angle == pytest.approx(5e-4, rel=1e-9)
+    for limit, stops in ((angle, False), (np.nextafter(angle, 0.0), True), (2 * angle, False)):
+        some = scenario.model_copy(update={"guard": scenario.guard.model_copy(update={"turn": limit})})
+        reason = bad_observables(spinning, some, first, first)
+        assert reason.startswith("body 1 (rod) turns by 0.0005 rad in a step (guard.turn = 0.0005) at step 0; ") == stops
+        assert stops or reason == ""
+
+
+def test_advice_without_the_clump_files(tmp_path):
+    """Then it is a rule of thumb: what the messages of `check` and `run` said when the files were there."""
+    text = BALL.format(speed=1.0, dt=1e-4, end=0.5, young=1e7, spin=0.0, frames=3, guard="")
+    text = text.replace("spheres = [[0, 0, 0, 0.05]]", 'file = "ball.csv"')
+    (tmp_path / "ball.csv").write_text("0,0,0,0.05\n")
+    scenario = parse(text, directory=tmp_path)
+    simulation = Simulation(scenario, on_note=lambda note: None)
+    (tmp_path / "ball.csv").unlink()
+    good = good_step(scenario, simulation.model, simulation.initial_speed)
+    for dt, too_long in ((good, False), (np.nextafter(good, 1.0), True)):
+        simulation.model = replace(simulation.model, dt=dt)
+        said = f"the time step of {good:.3g} s is probably too long: take time.dt = {good:.2g}"
+        assert (advice(simulation, scenario) == said) == too_long
+        assert too_long or advice(simulation, scenario).startswith("the time step is short enough, so bodies are too fast")
+
+
+def test_a_time_step_is_right_for_what_can_touch_nothing(spinning):
+    """However long it is."""
+    alone = replace(spinning.model, walls=walls_of([], []), species=spinning.model.species[:1], dt=1e9)
+    assert check_time_step(Simulation.from_model, ball(), alone, "ball.toml") == []
+
+
+def test_frames_that_are_not_finite(spinning):
+    frame = spinning.frame()
+    assert bad_frame(frame) == ""
+    position = frame.position.copy()
+    position[1, 2] = np.inf
+    assert bad_frame(replace(frame, position=position, step=7)) == "bodies have positions that are not numbers at step 7"
+
+
+@pytest.mark.parametrize(("key", "scale"), [("contact", contact_time_of), ("rayleigh", rayleigh_time_of)])
+def test_limit_of_the_time_step(spinning, key, scale):
+    """At the limit itself a run starts without a word."""
+    model = spinning.model
+    scenario = ball(spin=50.0, guard=f"{'rayleigh' if key == 'contact' else 'contact'} = false, {key} = 2.0")
+    longest = 2.0 * scale(scenario, model)
+    assert check_time_step(Simulation.from_model, scenario, replace(model, dt=longest), "ball.toml") == []
+    longer = replace(model, dt=np.nextafter(longest, 1.0))
+    if key == "rayleigh":
+        (note,) = check_time_step(Simulation.from_model, scenario, longer, "ball.toml")
+        assert " is 2 Rayleigh times of the smallest sphere (guard.rayleigh = 2); " in note
+    else:
+        with pytest.raises(InputError, match=r" is 2 times the shortest contact \(guard.contact = 2\); take "):
+            check_time_step(Simulation.from_model, scenario, longer, "ball.toml")
+
+
+def test_notes_are_warnings_of_the_caller():
+    """Python shows the line that called."""
+    with pytest.warns(UserWarning, match="Rayleigh times") as found:
+        run(ball(dt=5e-3, speed=0.01, end=0.05))
+    assert [Path(each.filename).name for each in found] == ["test_guards.py"]
+
+
+def test_limits_of_the_kernels():
+    """In metres, from those in radii: the smallest sphere has 20 mm."""
+    model = build_model(ball())
+    guard = ball(guard="overlap = 0.25, travel = 0.5").guard
+    assert limits(guard, model) == Limits(0.25, 0.25 * 0.02, 0.5 * 0.02, True, True)
+    assert limits(ball(guard="outside = false").guard, model).outside is False
+    assert limits(None, model) == Limits() == Limits(np.inf, np.inf, np.inf, False, False)
+    two, one = replace(model, walls=walls_of([], [])), replace(model, species=model.species[:1])
+    assert [can_touch(each) for each in (two, one, replace(two, species=model.species[:1]))] == [True, True, False]

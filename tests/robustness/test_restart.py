@@ -1,8 +1,10 @@
 """A run that was interrupted and went on is the run that was not, to the last bit."""
 
+import csv
 import json
 import os
 import re
+import shutil
 import signal
 import time
 from dataclasses import replace
@@ -12,12 +14,13 @@ import numpy as np
 import pytest
 from runs import CLUMPS, assert_same, scene
 
-from minidem import InputError, resume, run
+from minidem import InputError, Trajectory, resume, run
 from minidem.engine.rotation.registry import SCHEMES
 from minidem.engine.state import Account, Bodies, fields_of
 from minidem.files.checkpoint import read_checkpoint, write_checkpoint
 from minidem.model.building import build_model
-from minidem.running import simulation, wall_clock
+from minidem.running import recorder, simulation, wall_clock
+from minidem.running.recorder import Recorder
 from minidem.running.restart import FIELDS, PLACES, UNITS
 
 SINGLE = [name for name, scheme in SCHEMES.items() if scheme.torque_evaluations == 1]
@@ -55,6 +58,14 @@ def interrupted(scenario, directory, steps, **options):
     return result.summary
 
 
+def manifest_of(directory):
+    return json.loads((directory / "manifest.json").read_text())
+
+
+def edit_manifest(directory, **changes):
+    (directory / "manifest.json").write_text(json.dumps(manifest_of(directory) | changes))
+
+
 @pytest.mark.parametrize("rotation", SINGLE)
 @pytest.mark.parametrize("kind", CLUMPS)
 def test_one_thread(kind, rotation, tmp_path):
@@ -72,6 +83,8 @@ def pytest_generate_tests(metafunc):
         some = [("spheres", "spiral"), ("rods", "omelyan"), ("chess", "fincham-yade")]
         everything = [(kind, rotation) for kind in CLUMPS for rotation in SINGLE]
         metafunc.parametrize("kind, rotation", everything if metafunc.config.getoption("--long") else some)
+    if metafunc.function is test_kills:
+        metafunc.parametrize("part", range(PARTS[metafunc.config.getoption("--long")]))
 
 
 def test_two_threads(kind, rotation, tmp_path, long):
@@ -208,7 +221,7 @@ def test_every_array_is_as_its_descriptor_says(rotation):
 def test_checkpoint_of_another_layout(stopped):
     for name in ("checkpoint.h5", "checkpoint.previous.h5"):
         data = (stopped / name).read_bytes()
-        (stopped / name).write_bytes(data.replace(b"minidem checkpoint 4\n", b"minidem checkpoint 1\n", 1))
+        (stopped / name).write_bytes(data.replace(b"minidem checkpoint 5\n", b"minidem checkpoint 1\n", 1))
         with pytest.raises(InputError, match="not a whole checkpoint for this version of minidem"):
             read_checkpoint(stopped / name)
 
@@ -256,14 +269,142 @@ def test_done_with_a_damaged_manifest(tmp_path, summary):
     assert again.summary.keys() == first.summary.keys() == json.loads(path.read_text())["summary"].keys()
 
 
-def test_without_a_checkpoint(tmp_path):
-    """Killed before the first: it starts again."""
+@pytest.mark.parametrize(
+    ("status", "change"),
+    [("ok", {"steps": 159}), ("ok", {"steps": 161}), ("ok", {"status": "interrupted"}), ("interrupted", {})],
+)
+def test_done_is_not_believed(tmp_path, status, change):
+    """Of a manifest that was edited: its steps are not those of the scenario, or it contradicts itself."""
+    first, notes = run(scene("rods"), tmp_path / "run"), []
+    first.trajectory.close()
+    edit_manifest(tmp_path / "run", status=status, summary=first.summary | change)
+    again = resume(tmp_path / "run", on_note=notes.append)
+    again.trajectory.close()
+    assert notes == []
+    assert again.summary["steps"] == 160 and again.summary["energy"] == first.summary["energy"]
+    assert manifest_of(tmp_path / "run")["summary"]["status"] == "ok"
+
+
+def test_done_is_not_believed_without_the_frames(stopped, tmp_path):
+    """Of a manifest that was copied from a run that is done."""
     run(scene("rods"), tmp_path / "whole").trajectory.close()
-    run(scene("rods"), tmp_path / "run", **At(30).options()).trajectory.close()
-    (tmp_path / "run/checkpoint.h5").unlink()
+    shutil.copy(tmp_path / "whole/manifest.json", stopped / "manifest.json")
+    resume(stopped).trajectory.close()
+    assert_same(stopped, tmp_path / "whole")
+
+
+@pytest.fixture
+def failed(tmp_path):
+    """A run that a guard stopped after it was resumed, and why."""
+    scenario = scene("rods", steps=400).with_changes({"guard.energy": 1e-5})
+    run(scenario, tmp_path / "run", **At(5).options()).trajectory.close()
+    result = resume(tmp_path / "run")
+    result.trajectory.close()
+    assert result.summary["status"] == "failed" and 5 < result.summary["steps"] < 400
+    return tmp_path / "run", result
+
+
+def test_stopped_by_a_guard(failed):
+    """It does not begin again, however often it is resumed."""
+    directory, result = failed
+    before, notes = {path: path.read_bytes() for path in directory.iterdir()}, []
+    for _ in range(2):
+        again = resume(directory, on_note=notes.append)
+        again.trajectory.close()
+        assert (again.summary, again.reason, again.steps_planned) == (result.summary, result.reason, 400)
+    assert {path: path.read_bytes() for path in directory.iterdir()} == before
+    why = f"a guard stopped the run at step {result.summary['steps']}; change the scenario and start a new run"
+    assert notes == 2 * [f"{directory}: {why}"]
+
+
+@pytest.mark.parametrize("change", [{"steps": 5}, {"steps": 401}, {"steps": None}])
+def test_stopped_by_a_guard_is_not_believed(failed, change):
+    """The run got further than the manifest says, or is not so long: the guard finds the same again."""
+    directory, result = failed
+    edit_manifest(directory, summary=result.summary | change)
+    again = resume(directory, on_note=lambda note: None)
+    again.trajectory.close()
+    assert again.reason == result.reason and again.summary["steps"] == result.summary["steps"]
+
+
+def killed(action):
+    """Do something in a process of its own, which it ends with exit code 9."""
+    child = os.fork()
+    if child == 0:  # which never returns from here
+        try:
+            action()
+        finally:
+            os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+
+
+def killed_at(step, scenario, directory):
+    """A run whose process is killed when it reports that step."""
+    killed(lambda: run(scenario, directory, on_progress=lambda progress: progress.step < step or os._exit(9)))
+
+
+LATE = "after the checkpoint of step 0 are dropped, and computed again"
+
+
+def test_killed_before_any_interval(tmp_path, monkeypatch):
+    """There is a checkpoint of the start."""
+    run(scene("rods"), tmp_path / "whole").trajectory.close()
+    monkeypatch.setattr(recorder, "FLUSH_EVERY", 0.0)
+    killed_at(1, scene("rods"), tmp_path / "run")
+    assert not (tmp_path / "run/checkpoint.previous.h5").exists()
     notes = []
     resume(tmp_path / "run", on_note=notes.append).trajectory.close()
-    assert "starting again" in notes[0]
+    assert notes == [f"{tmp_path / 'run'}: 1 frame and 1 row of the energy log {LATE}"]
+    assert manifest_of(tmp_path / "run")["resumed"][0]["step"] == 0
+    assert_same(tmp_path / "run", tmp_path / "whole")
+
+
+@pytest.mark.parametrize(("frames", "rows"), [(1, 33), (9, 1), (1, 1)])
+def test_killed_at_the_start_with_few_outputs(tmp_path, frames, rows):
+    """Where step 0 is no frame or no row."""
+    scenario = scene("rods").with_changes({"output.frames": frames, "output.energies": rows})
+    run(scenario, tmp_path / "whole").trajectory.close()
+    killed_at(1, scenario, tmp_path / "run")
+    resume(tmp_path / "run", on_note=lambda note: None, **At(30).options()).trajectory.close()
+    resume(tmp_path / "run").trajectory.close()
+    assert_same(tmp_path / "run", tmp_path / "whole")
+
+
+def test_what_is_dropped_is_counted(tmp_path, monkeypatch):
+    """Frames and rows that were recorded after the checkpoint."""
+    monkeypatch.setattr(recorder, "FLUSH_EVERY", 0.0)
+    run(scene("rods"), tmp_path / "whole").trajectory.close()
+    killed_at(105, scene("rods"), tmp_path / "run")  # frames every 20 steps, rows every five; that of step 105 is to come
+    notes = []
+    resume(tmp_path / "run", on_note=notes.append).trajectory.close()
+    assert notes == [f"{tmp_path / 'run'}: 6 frames and 21 rows of the energy log {LATE}"]
+    assert_same(tmp_path / "run", tmp_path / "whole")
+
+
+def test_without_a_checkpoint(stopped):
+    """It was lost: what was recorded is not overwritten."""
+    for name in ("checkpoint.h5", "checkpoint.previous.h5"):
+        (stopped / name).unlink()
+    before = {path: path.read_bytes() for path in stopped.iterdir()}
+    for lost in ("trajectory.h5", "energy.csv"):
+        content = before.pop(stopped / lost)
+        (stopped / lost).unlink()
+        with pytest.raises(InputError, match=r"there is no checkpoint to resume from; .* --out ANOTHER"):
+            resume(stopped)
+        assert {path: path.read_bytes() for path in stopped.iterdir()} == before
+        (stopped / lost).write_bytes(content)
+        before[stopped / lost] = content
+
+
+def test_killed_before_anything_was_recorded(tmp_path):
+    """It starts again."""
+    run(scene("rods"), tmp_path / "whole").trajectory.close()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(recorder, "write_checkpoint", lambda *_: os._exit(9))
+        killed(lambda: run(scene("rods"), tmp_path / "run"))
+    notes = []
+    resume(tmp_path / "run", on_note=notes.append).trajectory.close()
+    assert notes == [f"{tmp_path / 'run'}: there is no checkpoint yet; starting again"]
     assert_same(tmp_path / "run", tmp_path / "whole")
 
 
@@ -314,7 +455,7 @@ def test_forces_that_come_out_differently(stopped):
     last = read_checkpoint(stopped / "checkpoint.h5")
     other = np.nextafter(last.state["bodies/force"], np.inf)
     write_checkpoint(stopped, replace(last, state=last.state | {"bodies/force": other}), UNITS)
-    with pytest.raises(InputError, match=r"the forces of step 60 differ.*--force"):
+    with pytest.raises(InputError, match=r"the forces of step 60 differ.*force=True"):
         resume(stopped)
     assert resume(stopped, force=True).summary["status"] == "ok"
 
@@ -342,6 +483,20 @@ def test_checkpoint_of_no_run(stopped, wrong):
     assert (stopped / "trajectory.h5").read_bytes() == before
 
 
+def test_largest_parts_of_the_energy_are_those_of_all_rows(tmp_path):
+    """The guard of the energy compares with the largest in any row so far, also of rows before the restart."""
+    scenario = scene("rods")
+    run(scenario, tmp_path / "run", **At(60).options()).trajectory.close()
+    last = read_checkpoint(tmp_path / "run/checkpoint.h5")
+    with open(tmp_path / "run/energy.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    names = ("kinetic_translational", "kinetic_rotational", "elastic", "gravity")
+    parts = [sum(abs(float(row[name])) for name in names) for row in rows]
+    assert len(parts) == last.rows > 10 and max(parts) > max(parts[-1], parts[0]) > 0
+    with Recorder(tmp_path / "run", scenario, build_model(scenario), "", after=last) as resumed:
+        assert resumed.largest_parts == pytest.approx(max(parts), rel=1e-15)
+
+
 @pytest.mark.parametrize("name", ["checkpoint.h5", "checkpoint.previous.h5", "energy.csv", "trajectory.h5"])
 def test_pipe_for_a_file(stopped, name):
     """Reading from it would never end; the run goes on without it."""
@@ -364,6 +519,14 @@ def test_damaged_checkpoint(stopped, tmp_path):
     assert_same(stopped, tmp_path / "whole")
 
 
+def test_damaged_checkpoint_is_not_kept(stopped):
+    """As the one before: there are two whole ones as soon as one more is saved."""
+    os.truncate(stopped / "checkpoint.h5", 1000)
+    killed(lambda: resume(stopped, on_note=lambda note: None, on_progress=lambda progress: os._exit(9)))
+    for name in ("checkpoint.h5", "checkpoint.previous.h5"):
+        assert int(read_checkpoint(stopped / name).state["step"]) == 40
+
+
 def test_damaged_checkpoints(stopped):
     for name in ("checkpoint.h5", "checkpoint.previous.h5"):
         os.truncate(stopped / name, 1000)
@@ -377,24 +540,20 @@ def test_checkpoints_of_another_version(stopped):
     """The message says that they are of another version, not only that none can be used."""
     for name in ("checkpoint.h5", "checkpoint.previous.h5"):
         content = (stopped / name).read_bytes()
-        (stopped / name).write_bytes(content.replace(b"minidem checkpoint 4\n", b"minidem checkpoint 1\n", 1))
+        (stopped / name).write_bytes(content.replace(b"minidem checkpoint 5\n", b"minidem checkpoint 1\n", 1))
     with pytest.raises(InputError, match=r"checkpoint.h5: not a whole checkpoint for this version of minidem"):
         resume(stopped)
 
 
-@pytest.mark.parametrize("damage", ["cut", "zeros", "gone"])
+@pytest.mark.parametrize("damage", ["cut", "gone"])
 def test_damaged_trajectory(stopped, tmp_path, damage):
     """Set aside; the energy log is whole all the same, and the frames after the checkpoint are right."""
     run(scene("rods"), tmp_path / "whole").trajectory.close()
     path = stopped / "trajectory.h5"
     if damage == "gone":
         path.unlink()
-    elif damage == "cut":
-        os.truncate(path, path.stat().st_size // 3)
     else:
-        with open(path, "r+b") as file:
-            file.seek(2000)
-            file.write(bytes(4000))
+        os.truncate(path, path.stat().st_size // 3)
     notes = []
     result = resume(stopped, on_note=notes.append)
     assert "damaged" in notes[0] and (stopped / "trajectory.damaged.h5").exists() == (damage != "gone")
@@ -404,6 +563,31 @@ def test_damaged_trajectory(stopped, tmp_path, damage):
         assert np.array_equal(result.trajectory.position, whole[-len(result.trajectory) :])
     assert result.trajectory.step[-5:].tolist() == [80, 100, 120, 140, 160]
     result.trajectory.close()
+
+
+@pytest.mark.parametrize("place", [0, 2000])
+def test_trajectory_that_hdf5_cannot_read(stopped, tmp_path, place):
+    """Half written when the power failed, say: the rows are where the checkpoint says."""
+    run(scene("rods"), tmp_path / "whole").trajectory.close()
+    with open(stopped / "trajectory.h5", "r+b") as file:
+        file.seek(place)
+        file.write(bytes(4000))
+    with pytest.raises(InputError):
+        Trajectory(stopped)
+    notes = []
+    resume(stopped, on_note=notes.append).trajectory.close()
+    assert notes == []
+    assert_same(stopped, tmp_path / "whole")
+
+
+@pytest.mark.parametrize("slope", [0, 1])
+def test_places_in_another_file(stopped, slope):
+    """What is there is not taken for rows: its steps are not ascending, or larger than that of the checkpoint."""
+    path = stopped / "trajectory.h5"
+    path.write_bytes((slope * np.arange(1000, 1001 + path.stat().st_size // 8)).tobytes())
+    notes = []
+    resume(stopped, on_note=notes.append).trajectory.close()
+    assert "trajectory.h5: damaged, set aside" in notes[0]
 
 
 def test_damaged_trajectory_and_log(stopped):
@@ -472,15 +656,17 @@ def test_killed_before_it_began(tmp_path):
         run(scene("rods"), tmp_path / "run")
 
 
-KILLS = {False: 50, True: 500}
+KILLS = {False: 50, True: 100}  # in each part
+PARTS = {False: 1, True: 10}
+made = []  # the kills of each part
 
 
-def test_kills(tmp_path, monkeypatch, long):
+def test_kills(part, tmp_path, monkeypatch, long):
     """SIGKILL at random times, again and again: what comes out in the end is the run that nobody killed."""
     monkeypatch.setattr(wall_clock, "PATIENCE", 0.002)
     scenario = scene("rods", steps=60_000)
     run(scenario, tmp_path / "whole").trajectory.close()
-    random = np.random.default_rng(1)
+    random = np.random.default_rng(1 + part)
     kills = rounds = 0
     while kills < KILLS[long]:
         directory = tmp_path / f"killed{rounds}"
@@ -490,7 +676,7 @@ def test_kills(tmp_path, monkeypatch, long):
             if child == 0:  # which never returns from here
                 try:
                     if (directory / "resolved.toml").exists():
-                        resume(directory, checkpoint_every=0.01)
+                        resume(directory, checkpoint_every=0.01, on_note=lambda note: None)
                     else:
                         run(scenario, directory, checkpoint_every=0.01)
                     os._exit(0)
@@ -505,4 +691,5 @@ def test_kills(tmp_path, monkeypatch, long):
                 break
             kills += 1
         assert_same(directory, tmp_path / "whole")
-    print(f"{kills} kills, {rounds} runs")
+    made.append(kills)
+    print(f"part {part}: {kills} kills, {rounds} runs; {sum(made)} kills in {len(made)} parts")

@@ -138,7 +138,7 @@ def test_what_was_recorded_is_the_beginning_of_the_whole(stopped):
     """Bit for bit; the first few frames, and the last."""
     with minidem.Trajectory(stopped.directory) as trajectory:
         count, last = len(trajectory), int(trajectory.step[-1])
-        position, orientation = trajectory.position, trajectory.orientation
+        position, orientation = np.asarray(trajectory.position), np.asarray(trajectory.orientation)
     if last == 0:
         return
     scenario = minidem.load(stopped.directory / "resolved.toml")

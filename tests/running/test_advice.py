@@ -103,7 +103,6 @@ def test_a_scheme_of_first_order(short_rods):
     ("changes", "limit"),
     [
         ({}, "the shortest contact (5 steps)"),
-        ({"guard.rayleigh": 0.05}, "guard.rayleigh = 0.05"),
         ({"guard.contact": 0.02}, "guard.contact = 0.02"),
         ({"guard.travel": 1e-3}, "half of guard.travel"),
         ({"guard.turn": 1e-4}, "half of guard.turn"),
@@ -117,6 +116,17 @@ def test_limits(short_rods, changes, limit):
     notes = []
     result = run(base.with_changes({"time.dt": choice["dt"]}), on_note=notes.append)
     assert result.summary["status"] == "ok" and notes == []
+
+
+def test_the_rayleigh_guard_warns_and_does_not_limit(short_rods):
+    free, guarded = (
+        advise(short_rods.with_changes({"contact.edges": "corrected", "guard.rayleigh": most}), 1e-4)["choices"][0]
+        for most in (False, 0.05)
+    )
+    assert (guarded["dt"], guarded["limit"]) == (free["dt"], free["limit"])
+    assert (guarded["warning"], free["warning"]) == ("guard.rayleigh = 0.05", "")
+    suggested = outlook(short_rods.with_changes({"guard.rayleigh": 0.05}))
+    assert suggested["dt_good_reason"] == "for a drift below 0.0001, limited by guard.rayleigh = 0.05"
 
 
 @pytest.mark.parametrize(

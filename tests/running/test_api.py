@@ -380,6 +380,26 @@ def test_run_from_a_path(falling, tmp_path):
     assert len(minidem.run(str(falling)).trajectory) == len(result.trajectory)
 
 
+@pytest.mark.parametrize("threads", [0, -2])
+def test_numbers_of_threads_that_are_refused(falling, tmp_path, threads):
+    for begin in (minidem.Simulation, minidem.run):
+        with pytest.raises(ValueError, match=f"threads: must be 1 or more, or None for an automatic choice, got {threads}"):
+            begin(falling, threads=threads)
+    with pytest.raises(TypeError):
+        minidem.Simulation(falling, threads=1.5)
+
+
+def test_errors_name_arguments_of_python(falling, tmp_path):
+    """Not options of the command line; see tests/cli for those."""
+    minidem.run(falling, tmp_path / "run").trajectory.close()
+    with pytest.raises(minidem.InputError, match=r"give overwrite=True to replace it, or another out$"):
+        minidem.run(falling, tmp_path / "run")
+    with pytest.raises(minidem.InputError, match=r"give a directory with out$"):
+        minidem.run(falling, falling)
+    with pytest.raises(minidem.InputError, match=r"holds other files .*; give an empty directory with out$"):
+        minidem.run(falling, tmp_path)
+
+
 # --- recording, reading --------------------------------------------------------------------------------------
 
 
@@ -396,7 +416,10 @@ def test_recording(tmp_path):
         assert np.array_equal(trajectory[-1].position, sim.positions)
     manifest = json.loads((tmp_path / "mine/manifest.json").read_text())
     assert manifest["status"] == "ok" and manifest["resumable"] is False and manifest["summary"]["steps"] == 100
-    with pytest.raises(minidem.InputError, match=r"holds a run already; give --overwrite"), sim.recording(tmp_path / "mine"):
+    with (
+        pytest.raises(minidem.InputError, match=r"holds a run already; give overwrite=True"),
+        sim.recording(tmp_path / "mine"),
+    ):
         pass
     with sim.recording(tmp_path / "mine", overwrite=True):
         pass

@@ -6,7 +6,9 @@ import json
 import math
 import os
 import re
+import shutil
 import tomllib
+from dataclasses import replace
 
 import h5py
 import numpy as np
@@ -14,7 +16,13 @@ import pytest
 
 import minidem
 from minidem.errors import InputError
+from minidem.files.trajectory import Frame
+from minidem.machine import in_bytes
 from minidem.model.building import build_model
+from minidem.running import recorder as recorder_module
+from minidem.running import room as room_module
+from minidem.running.recorder import Recorder
+from minidem.running.room import check_room
 from minidem.scenario.reading import load, parse
 
 # Two kinds of bodies, collisions, gravity; 1000 steps.
@@ -431,6 +439,20 @@ def test_earlier_run_is_not_overwritten(scenario, tmp_path):
     assert contents(tmp_path / "run") == before
 
 
+def test_of_two_that_claim_a_directory_one_gets_it(scenario, tmp_path):
+    """Both found it empty; the other one has recorded its run since, and has ended."""
+    short = scenario.with_changes({"time.end": DT})
+    minidem.run(short, tmp_path / "run")
+    before = contents(tmp_path / "run")
+    with pytest.raises(InputError, match="holds a run already"):
+        Recorder(tmp_path / "run", short, build_model(short), "")
+    assert contents(tmp_path / "run") == before
+    (tmp_path / "run/manifest.json").write_bytes(b"")  # as a process leaves it that was killed there and then
+    with Recorder(tmp_path / "run", short, build_model(short), "") as recorder:
+        assert manifest_of(tmp_path / "run")["status"] == "running"
+        recorder.finish({"status": "ok"})
+
+
 def test_overwriting_replaces_the_run_and_nothing_else(scenario, tmp_path):
     short = scenario.with_changes({"time.end": DT})
     minidem.run(short, tmp_path / "run")
@@ -490,3 +512,92 @@ def test_other_seeds_differ(scenario, result):
     other = minidem.run(scenario.with_changes({"seed": 5})).trajectory
     assert not np.isclose(other.position[0, 1:], result.trajectory.position[0, 1:]).any(axis=1).all()
     assert np.array_equal(other.position[0, 0], result.trajectory.position[0, 0])  # the [[body]] is where it was put
+
+
+# --- room and buffers ----------------------------------------------------------------------------------------
+
+
+def few(scenario, frames, energies, steps=1000):
+    changes = {"output.frames": frames, "output.energies": energies, "time.end": steps * DT}
+    return scenario.with_changes(changes)
+
+
+@pytest.mark.parametrize(
+    ("frames", "energies", "steps", "largest"),
+    [(7, 2, 1000, "frames"), (2, 300, 1000, "energies"), (50, 2, 4, "frames"), (2, 5000, 299, "energies")],
+)
+def test_room_that_a_run_needs(scenario, tmp_path, monkeypatch, frames, energies, steps, largest):
+    """Eight bytes for each number: 13 of each of 10 bodies in a frame, 12 in a row of the log, and step and time in each. No
+    more of them are recorded than there are steps."""
+    short = few(scenario, frames, energies, steps)
+    needed = {"frames": 8 * min(frames, steps + 1) * 132, "energies": 8 * min(energies, steps + 1) * 14}
+    total, model = sum(needed.values()), build_model(short)
+    run_dir, free = tmp_path / "not/yet/there", {"bytes": total}
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: shutil._ntuple_diskusage(10**12, 0, free["bytes"]))
+    monkeypatch.setattr(room_module, "available_memory", lambda: free["bytes"])
+    for directory, where in ((run_dir, f"on the disk of {run_dir}"), (None, "of memory")):
+        free["bytes"] = total
+        check_room(directory, short, model, copied=False)
+        free["bytes"] = total - 1
+        with pytest.raises(InputError) as caught:
+            check_room(directory, short, model, copied=False)
+        rows = {"frames": min(frames, steps + 1), "energies": min(energies, steps + 1)}[largest]
+        need = f"{rows} of them need {in_bytes(needed[largest])} {where}, {in_bytes(total - 1)} are free"
+        assert str(caught.value) == f"pair: output.{largest}: {need}; record fewer"
+    free["bytes"] = None
+    check_room(None, short, model, copied=False)  # nothing is known of the memory
+
+
+def test_room_of_files_that_are_replaced_is_free(scenario, tmp_path, monkeypatch):
+    """Not where they are copied, as a resumed run does."""
+    short = few(scenario, 2, 2)
+    needed, model = 8 * 2 * 132 + 8 * 2 * 14, build_model(short)
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: shutil._ntuple_diskusage(10**12, 0, needed - 100))
+    (tmp_path / "other.h5").write_bytes(bytes(200))
+    with pytest.raises(InputError, match="record fewer"):
+        check_room(tmp_path, short, model, copied=False)
+    (tmp_path / "trajectory.h5").write_bytes(bytes(60))
+    (tmp_path / "energy.csv").write_bytes(bytes(40))
+    check_room(tmp_path, short, model, copied=False)
+    with pytest.raises(InputError, match="record fewer"):
+        check_room(tmp_path, short, model, copied=True)
+
+
+def frames_on_disk(recorder):
+    return len(recorder._file["particles/bodies/position/step"])
+
+
+def test_rows_wait_for_the_disk_until_it_is_time_or_they_are_many(scenario, tmp_path, monkeypatch):
+    model = build_model(scenario)
+    frame = Frame(model.position, model.velocity, model.orientation, model.angular_velocity)
+    monkeypatch.setattr(recorder_module, "FLUSH_EVERY", math.inf)
+    monkeypatch.setattr(recorder_module, "LARGEST_BUFFER", 3 * 4 * model.position.nbytes)
+    with Recorder(tmp_path / "run", scenario, model, "") as recorder:
+        counts = []
+        for step in range(9):
+            recorder.record_frame(replace(frame, step=step, time=step * DT))
+            counts.append(frames_on_disk(recorder))
+        assert counts == [0, 0, 0, 4, 4, 4, 4, 8, 8]
+        monkeypatch.setattr(recorder_module, "FLUSH_EVERY", 0.0)
+        recorder.flush_if_due()
+        assert frames_on_disk(recorder) == 9
+        assert recorder._file["particles/bodies/position/step"][:].tolist() == list(range(9))
+        recorder.finish({"status": "ok"})
+
+
+def test_a_run_that_was_changed_says_so_once(scenario, tmp_path):
+    model = build_model(scenario)
+    with Recorder(tmp_path / "run", scenario, model, "") as recorder:
+        assert "resumable" not in manifest_of(tmp_path / "run")
+        for _ in range(2):
+            recorder.not_resumable()
+            assert manifest_of(tmp_path / "run")["resumable"] is False
+        recorder.finish({"status": "ok"}, "why")
+    manifest = manifest_of(tmp_path / "run")
+    assert manifest["resumable"] is False and manifest["reason"] == "why" and manifest["summary"] == {"status": "ok"}
+    with Recorder(None, scenario, model, "") as recorder:
+        recorder.not_resumable()  # there is no manifest
+        recorder.finish({})
+    with Recorder(tmp_path / "other", scenario, model, "", resumable=False) as recorder:
+        recorder.finish({"status": "ok"})
+    assert manifest_of(tmp_path / "other")["resumable"] is False and "reason" not in manifest_of(tmp_path / "other")

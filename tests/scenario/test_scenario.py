@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from minidem.errors import InputError, ScenarioError
 from minidem.scenario.reading import load, parse
 from minidem.scenario.tables import Material
+from minidem.shapes.sphere_files import REMEDY
 
 CHESS = """
 schema = 1
@@ -299,7 +300,7 @@ BAD_VALUES = [
     (
         "[clump.rod]",
         "[clump.rod]\nscale = 1e-323",
-        "clump.rod.spheres: some sphere has no finite, positive radius after scaling by 1e-323",
+        "clump.rod.spheres: radii must be at least 1e-30 m, and all numbers at most 1e+30 m, after scaling by 1e-323",
     ),
     ("[0, 0, 0, 0.02]", "[0, 0, 0, 0]", "clump.rod.spheres[1]: the radius must be above 0, got 0.0"),
     ("[0, 0, 0, 0.02]", "[0, 0, 0, -0.02]", "clump.rod.spheres[1]: the radius must be above 0, got -0.02"),
@@ -316,7 +317,7 @@ BAD_VALUES = [
     ("count = 16", "count = 1.5", "place[0].count: must be a whole number from 1 to 1000000000, got 1.5"),
     (
         "count = 16",
-        f"count = 0x{'f' * 9999}",
+        f"count = 0x{'f' * 500}",
         "place[0].count: must be a whole number from 1 to 1000000000, got a huge whole number",
     ),
     ("count = 16", "", "place[0].count: required, but missing"),
@@ -438,9 +439,10 @@ def test_an_integrator_with_several_torque_evaluations_is_refused(monkeypatch):
         ),
         ("[time\n", "chess.toml: line 1, column 6: expected ']'"),
         ("a = 1\na = 2\n", "chess.toml: line 2, column 6: cannot overwrite a value, in: a = 2"),
-        ("a = [1", "chess.toml: not valid TOML: "),
+        ("a = [1", "chess.toml: line 1: not valid TOML: "),
         ("a = " + "[" * 100_000, "chess.toml: "),
-        ("a = " + "[" * 50 + "]" * 50, "chess.toml: not valid TOML: tables and lists are nested too deeply"),
+        ("a = " + "[" * 50 + "]" * 50, "chess.toml: line 1: tables and lists are nested too deeply"),
+        ("a = " + "[" * 30 + "]" * 30, "chess.toml: not valid TOML: tables and lists are nested too deeply"),
         (".".join("a" * 5000) + " = 1", "chess.toml: "),
         ("a = " + "9" * 5000, "chess.toml: "),
     ],
@@ -464,7 +466,7 @@ def test_load_reads_a_file_with_a_byte_order_mark(tmp_path):
     [
         (None, "no such file or directory"),
         ("directory", "is a directory"),
-        (b"\x89HDF\r\n\x1a\n\x00\xff", "not UTF-8 text (byte 1)"),
+        (b"\x89HDF\r\n\x1a\n\x00\xff", "line 1: not UTF-8 text (byte 1 of the line)"),
         (b" " * (16 * 1024**2 + 1), "larger than 16 MB"),
     ],
 )
@@ -493,7 +495,7 @@ def test_a_clump_file_lies_beside_the_scenario_and_is_scaled(tmp_path):
 
 def test_missing_and_malformed_clump_files(tmp_path):
     (error,) = errors_of(FILE_CLUMP, directory=tmp_path)
-    assert error == f"chess.toml: clump.ball.file: {tmp_path / 'ball.csv'}: no such file"
+    assert error == f"chess.toml: clump.ball.file: {tmp_path / 'ball.csv'}: no such file or directory; {REMEDY}"
     (tmp_path / "ball.csv").write_text("0, 0, 0, 1\n0, 0, 0, -1\n")
     (error,) = errors_of(FILE_CLUMP, directory=tmp_path)
     assert error.startswith(f"chess.toml: clump.ball.file: {tmp_path / 'ball.csv'}") and "2" in error.split("ball.csv")[1]
@@ -622,7 +624,7 @@ def test_the_written_scenario_has_every_default():
         assert line in text.splitlines()
 
 
-finite = st.floats(allow_nan=False, allow_infinity=False)
+finite = st.floats(-1e30, 1e30)
 modest = st.floats(-1e6, 1e6) | st.integers(-1000, 1000)
 positive = st.floats(1e-6, 1e6)
 names = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=8)

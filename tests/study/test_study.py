@@ -22,13 +22,12 @@ from minidem.scenario.reading import parse
 from minidem.study import cells as study_cells
 from minidem.study.cells import Job, bundles_of, load_kernels, run_cell
 from minidem.study.conduct import estimate, part_of, summary_of, work_of
-from minidem.study.plan import Cell, difference, load_study, parse_study
+from minidem.study.identity import cells_of, difference, identity_of
+from minidem.study.plan import Cell, load_study, parse_study
 from minidem.study.records import (
     RESULTS,
     Records,
-    cells_of,
     check_identity,
-    identity_of,
     prepare_directory,
     read_records,
     records_name,
@@ -253,7 +252,7 @@ def test_mistakes_in_the_scenario_file(mistakes, directory):
     assert line.startswith('s.toml: scenario: required, but missing; give the file of the base scenario, as in scenario = "')
     (directory / "balls.toml").write_text(BALLS.replace("young = 1e9", "young = 0"))
     assert mistakes("axes.seed = [1]") == ["s.toml: scenario: balls.toml: material.steel.young: must be above 0, got 0"]
-    assert mistakes("axes.seed = [1") == ["s.toml: not valid TOML: Unclosed array (at end of document)"]
+    assert mistakes("axes.seed = [1") == ["s.toml: line 2: not valid TOML: Unclosed array (at end of document)"]
 
 
 # --- choosing, bundling, slicing ----------------------------------------------------------------------------
@@ -412,6 +411,24 @@ def test_a_line_cut_short_is_dropped(tmp_path, kept):
     assert sorted(read_records(tmp_path, 3)) == [0, 1, 2]
 
 
+@pytest.mark.parametrize("lost", [1, 20, -2])
+def test_a_line_half_on_the_disk_is_dropped(tmp_path, lost):
+    """A power cut left zeros in its first block; of an earlier line that is an error, as of any that is no record."""
+    written(tmp_path, record(0), record(1))
+    path = tmp_path / "records.jsonl"
+    whole, line = path.read_bytes(), json.dumps(record(2)).encode()
+    path.write_bytes(whole + line[:lost].replace(line[:lost], bytes(len(line[:lost]))) + line[lost:] + b"\n")
+    assert sorted(read_records(tmp_path, 3)) == [0, 1]
+    path.write_bytes(path.read_bytes() + whole)
+    with pytest.raises(InputError, match="line 3, column 1: not valid JSON"):
+        read_records(tmp_path, 3)
+    path.write_bytes(path.read_bytes()[: -len(whole)])
+    with Records(path) as records:
+        assert path.read_bytes() == whole
+        records.add(record(2))
+    assert sorted(read_records(tmp_path, 3)) == [0, 1, 2]
+
+
 def test_what_was_done_stays_done(tmp_path):
     written(tmp_path, record(0, "failed"), record(0), record(0, "failed"), record(1, "failed", reason="a"))
     written(tmp_path, record(1, "failed", reason="b"), record(1, host="h"), record(1, host="i"), name=records_name((1, 2)))
@@ -435,7 +452,7 @@ def test_what_is_no_record_is_refused(tmp_path, line):
     written(tmp_path, record(0))
     with open(tmp_path / "records.jsonl", "ab") as file:
         file.write(line.encode("latin-1") + b"\n")
-    with pytest.raises(InputError, match=r"records.jsonl: line 2 is no record \(.*\); remove the line"):
+    with pytest.raises(InputError, match=r"records.jsonl: line 2\b.*; remove the line"):
         read_records(tmp_path, 7)
 
 
@@ -549,7 +566,7 @@ def test_directory_of_another_study_is_refused_with_the_difference(study_of, tmp
         "+cells: [3]",
     ]
     (tmp_path / "out/study.json").write_text("{")
-    with pytest.raises(InputError, match=r"study.json: cannot be read"):
+    with pytest.raises(InputError, match=r"study.json: line 1, column 2: not valid JSON"):
         check_identity(tmp_path / "out", study_of("axes.seed = [1, 2]"))
 
 

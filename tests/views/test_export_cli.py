@@ -116,7 +116,7 @@ def test_full_precision(minidem_command, directory, run):
 
 def test_run_that_goes_on_and_is_killed(minidem_command, directory):
     """Both are exported up to their last frame, with a note."""
-    (directory / "box.toml").write_text(BOX.replace("end = 0.004", "end = 400").replace("frames = 5", "frames = 10001"))
+    (directory / "box.toml").write_text(BOX.replace("end = 0.004", "end = 4000").replace("frames = 5", "frames = 100001"))
     arguments = [
         sys.executable,
         "-m",

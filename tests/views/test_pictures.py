@@ -160,7 +160,7 @@ def projection(plotter):
 
 def test_scenario_is_seen_before_it_runs(minidem_command, directory):
     outcome = minidem_command("view", "box.toml", "--screenshot", "a.png", *SMALL)
-    assert outcome == Outcome(0, "", "")
+    assert outcome == Outcome(0, "written to    a.png, 320 x 240 pixels, t = 0 s\n", "")
     image = pixels_of(directory / "a.png")
     assert near(image, ORANGE).sum() > 300
     assert not (directory / "output").exists()
@@ -169,7 +169,7 @@ def test_scenario_is_seen_before_it_runs(minidem_command, directory):
 def test_no_noise_without_a_display(runs):
     """No message about X servers, and no warnings."""
     environment = {name: value for name, value in os.environ.items() if name not in ("DISPLAY", "WAYLAND_DISPLAY")}
-    arguments = ["view", "pawns", "--time", "0.01", "--colour", "spin", "--screenshot", "quiet.png", *SMALL]
+    arguments = ["view", "pawns", "--time", "0.01", "--colour", "spin", "--screenshot", "quiet.png", "--quiet", *SMALL]
     assert in_a_shell(runs, *arguments, env=environment) == Outcome(0, "", "")
     assert pixels_of(runs / "quiet.png").shape == (240, 320, 3)
     outcome = in_a_shell(runs, "view", "pawns", env=environment)
@@ -239,7 +239,8 @@ def test_a_killed_run_is_shown_up_to_its_last_frame(directory):
     finally:
         run.kill()
         run.wait()
-    assert in_a_shell(directory, "view", "run", "--frame", "-1", "--screenshot", "a.png", *SMALL) == Outcome(0, "", "")
+    shown = in_a_shell(directory, "view", "run", "--frame", "-1", "--screenshot", "a.png", "--quiet", *SMALL)
+    assert shown == Outcome(0, "", "")
     assert near(pixels_of(directory / "a.png"), ORANGE).sum() > 300
     outcome = in_a_shell(directory, "movie", "run", "--out", "a.gif", "--frames", ":3", "--json", *SMALL)
     assert outcome.json["pictures"] == 3 and outcome.stderr == ""
@@ -299,7 +300,7 @@ def test_next_colour(viewer):
         seen.append(image_of(viewer))
         assert (np.abs(seen[-1] - seen[-2]).max(axis=2) > 20).sum() > 100
     press(viewer, "c")
-    assert viewer.scene.colour_by == "species" and viewer.scene.bar_width == 0.0
+    assert viewer.scene.colour_by == "species" and viewer.bar is None
     assert np.abs(image_of(viewer) - seen[0]).max() < 20
 
 

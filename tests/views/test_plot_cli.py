@@ -1,29 +1,21 @@
 """`minidem plot`: output, exit codes, files."""
 
 import json
+import re
 
 import matplotlib.image
 import numpy as np
 import pytest
+from PIL import Image
+from studies import invented_study
 
-from minidem.study.plan import parse_study
-from minidem.study.records import Records, prepare_directory
+from minidem.views.figures import settings
+from minidem.views.plots import layout_of, plot_of
 
 
 @pytest.fixture
 def study(directory):
-    """A study of twelve runs, one of which failed and one of which is missing."""
-    axes = 'dt = [1e-5, 2e-5, 4e-5]\nintegrator = ["spiral", "buss"]\nseed = [0, 1]'
-    made = parse_study(f'scenario = "box.toml"\n[axes]\n{axes}\n', "sweep.toml", directory)
-    prepare_directory(directory / "sweep", made)
-    with Records(directory / "sweep" / "records.jsonl") as records:
-        for cell in made.cells[:-1]:
-            dt = cell.changes["time.dt"]
-            deviation = dt**2 if cell.changes["integrator.rotation"] == "spiral" else 1e-3 * dt
-            drifts = {f"drift_{name}": deviation for name in ("mean", "last", "max")}
-            status = {"status": "failed", "reason": "it blew up"} if cell.number == 0 else {"status": "ok", "reason": ""}
-            records.add({"cell": cell.number, **status, "dt": dt, "dt_rayleigh": dt / 2e-4, **drifts})
-    return directory / "sweep"
+    return invented_study(directory)
 
 
 def is_a_picture(path):
@@ -73,6 +65,58 @@ def test_runs(minidem_command, directory):
     assert both.json["runs"][1]["drift_mean"] == pytest.approx(summary["energy"]["drift_mean"], rel=1e-12)
 
 
+@pytest.mark.parametrize("ending", ["pdf", "svg", "png"])
+def test_the_ending_chooses_the_format(minidem_command, study, directory, ending):
+    """And the figure is as wide as the columns of the page, with text that can be edited."""
+    for columns, millimetres in ((1, 85), (2, 175)):
+        options = ["--columns", columns, "--title", "Two schemes", "--out", f"{columns}.{ending}", "--json"]
+        assert minidem_command("plot", "sweep", *options).json["files"] == [f"{columns}.{ending}", f"{columns}.csv"]
+        points, data = millimetres / 25.4 * 72, (directory / f"{columns}.{ending}").read_bytes()
+        if ending == "pdf":
+            box = re.search(rb"/MediaBox \[ ?0 0 ([\d.]+) ([\d.]+) ?\]", data)
+            assert float(box[1]) == pytest.approx(points, abs=0.01) and b"/TrueType" not in data and b"/Type42" not in data
+            assert b"/CIDFontType2" in data  # letters, not drawings of letters
+        elif ending == "svg":
+            text = data.decode()
+            assert float(re.search(r'width="([\d.]+)pt"', text)[1]) == pytest.approx(points, abs=0.01)
+            assert ">Two schemes</text>" in text and ">velocity" not in text and ">spiral</text>" in text
+        else:
+            with Image.open(directory / f"{columns}.png") as image:
+                assert image.width == pytest.approx(millimetres / 25.4 * 300, abs=1)
+                assert image.info["dpi"] == pytest.approx((300, 300), abs=0.1)
+    assert not list(study.glob("plot.*"))
+
+
+def test_limits_and_labels(study):
+    layout = layout_of(None, "", "1e-6:1e-3", "1e-12:1", "step", "error")
+    axis = plot_of([study], None, layout).figure.axes[0]
+    assert (axis.get_title(), axis.get_xlabel(), axis.get_ylabel()) == ("", "step", "error")
+    assert axis.get_xlim() == (1e-6, 1e-3) and axis.get_ylim() == (1e-12, 1)
+
+
+def test_title_of_a_run_is_above_its_legend(minidem_command, directory):
+    assert minidem_command("run", "box.toml", "--out", "one", "--quiet").code == 0
+    figure = plot_of([directory / "one"], None, layout_of(1, "A long title of a run in a narrow figure", *4 * [None])).figure
+    with settings(editable=True):
+        figure.draw_without_rendering()
+        title, legend = figure._suptitle.get_window_extent(), figure.axes[0].get_legend().get_window_extent()
+    assert title.y0 >= legend.y1 and title.y1 <= figure.bbox.y1 and 0 <= title.x0 < title.x1 <= figure.bbox.x1
+
+
+@pytest.mark.parametrize("columns", [None, 1, 2])
+def test_nothing_of_a_figure_is_cut_off_or_covered(study, columns):
+    """The legend is below the axes, within the figure, and so are all labels."""
+    figure = plot_of([study], None, layout_of(columns, None, None, None, None, None)).figure
+    with settings(editable=True):
+        figure.draw_without_rendering()
+        page, legend = figure.bbox, figure.legends[0].get_window_extent()
+        axis = figure.axes[0]
+        seen = axis.get_tightbbox()
+        assert not legend.overlaps(seen) and not legend.overlaps(axis.child_axes[0].get_tightbbox())
+        for box in (legend, seen, axis.child_axes[0].get_tightbbox()):
+            assert box.x0 >= -1 and box.y0 >= -1 and box.x1 <= page.x1 + 1 and box.y1 <= page.y1 + 1
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -86,6 +130,9 @@ def test_runs(minidem_command, directory):
         (("sweep", "--out", "box.toml/plot"), ("--out", "box.toml/plot", "cannot be written")),
         (("sweep", "--out", 300 * "a"), ("--out", "aaa", "cannot be written")),
         (("sweep", "--out", "sweep"), ("--out", "sweep is a directory", "sweep/plot")),
+        (("sweep", "--columns", "3"), ("--columns 3", "1 or 2")),
+        (("sweep", "--xlim", "2:1"), ("--xlim 2:1", "LOW:HIGH")),
+        (("sweep", "--ylim", "0:1"), ("--ylim 0:1", "logarithmic", "positive")),
     ],
 )
 def test_bad_use(minidem_command, study, directory, arguments, words):

@@ -15,10 +15,11 @@ from minidem.errors import InputError
 from minidem.scenario.reading import parse
 from minidem.study.plan import parse_study
 from minidem.study.records import Records, prepare_directory
-from minidem.views.figures import Plot, style_of, styles_of
+from minidem.views.figures import Plot
 from minidem.views.plots import kind_of, plot_of, stem_of, write
 from minidem.views.run_plots import runs_plot
 from minidem.views.study_plots import slope_of, standard_error, study_figure, study_plot
+from minidem.views.styles import style_of, styles_of
 
 BOX = """\
 name = "box"
@@ -165,7 +166,7 @@ def test_line_of_failed_runs_alone(study_dir):
     """It is in the numbers, not in the figure."""
     plot = study_plot(study_dir(deviation=lambda c: None if c["integrator.rotation"] == "buss" else scaled(c)))
     assert slopes_of(plot) == {"spiral": pytest.approx(2.0), "buss": None}
-    assert [text.get_text() for text in plot.figure.legends[0].get_texts()] == ["spiral"]
+    assert [name for name in names_of(plot.figure) if "order" not in name] == ["spiral"]
 
 
 def test_run_without_a_deviation_is_left_out(study_dir):
@@ -252,23 +253,32 @@ def test_no_axis_to_plot_against(study_dir):
 # --- the figure of a study -----------------------------------------------------------------------------------
 
 
+def names_of(figure):
+    return [text.get_text() for text in figure.legends[0].get_texts()]
+
+
 def test_rayleigh_axis(study_dir):
+    """The largest step is a fifth of the Rayleigh time: an axis, but no mark, and the data fill the figure."""
     plot = study_plot(study_dir())
     assert plot.report["rayleigh_time"] == pytest.approx(RAYLEIGH, rel=1e-12)
     axis = plot.figure.axes[0]
     plot.figure.draw_without_rendering()
     (above,) = axis.child_axes
     assert above.get_xlim() == pytest.approx([limit / RAYLEIGH for limit in axis.get_xlim()], rel=1e-9)
+    assert axis.get_xlim()[1] < 5e-5 and "Rayleigh time" not in names_of(plot.figure)
+
+
+def test_rayleigh_time_is_marked_where_data_reach_it(study_dir):
+    plot = study_plot(study_dir(rayleigh=lambda c: 2e-5))
+    axis = plot.figure.axes[0]
     (mark,) = [line for line in axis.lines if line.get_linestyle() == "--" and line.get_xdata()[0] == line.get_xdata()[1]]
-    assert mark.get_xdata()[0] == pytest.approx(RAYLEIGH)
-    assert axis.get_xlim()[1] > RAYLEIGH
-    assert "Rayleigh time" in " ".join(texts_of(axis))
+    assert mark.get_xdata()[0] == pytest.approx(2e-5) and "Rayleigh time" in names_of(plot.figure)
 
 
-def test_far_rayleigh_time_is_not_marked(study_dir):
-    """It would squeeze the data into a corner."""
-    axis = study_plot(study_dir(rayleigh=lambda c: 1.0)).figure.axes[0]
-    assert axis.get_xlim()[1] < 1e-4 and len(axis.child_axes) == 1
+@pytest.mark.parametrize(("rayleigh", "axes"), [(3.9e-4, 1), (4.1e-4, 0), (1.0, 0)])
+def test_far_rayleigh_time_has_no_axis(study_dir, rayleigh, axes):
+    """The largest step is 4e-5 s: none is near it."""
+    assert len(study_plot(study_dir(rayleigh=lambda c: rayleigh)).figure.axes[0].child_axes) == axes
 
 
 def test_several_rayleigh_times_have_no_axis(study_dir):
@@ -279,11 +289,13 @@ def test_several_rayleigh_times_have_no_axis(study_dir):
 
 def test_guides_have_their_slopes():
     lines = {"spiral": ([1e-5, 1e-4], [[1e-8, 2e-8], [1e-6]]), "buss": ([1e-5, 1e-4], [[1e-6], [1e-5]])}
-    axis = study_figure(lines).axes[0]
+    figure = study_figure(lines)
+    axis = figure.axes[0]
     guides = [line for line in axis.lines if line.get_color() == "0.6"]
     slopes = [np.diff(np.log(line.get_ydata()))[0] / np.diff(np.log(line.get_xdata()))[0] for line in guides]
     assert slopes == pytest.approx([1.0, 2.0], rel=1e-9)
-    assert texts_of(axis) == ["order 1", "order 2"]
+    assert len({line.get_linestyle() for line in guides}) == 2
+    assert texts_of(axis) == [] and set(names_of(figure)) == {"spiral", "buss", "order 1", "order 2"}  # no text on curves
     bottom, top = axis.get_ylim()
     assert all(bottom < y < top for line in guides for y in line.get_ydata())
 
@@ -301,7 +313,6 @@ def test_lines_bars_and_faint_points():
 
 
 def test_styles():
-    assert styles_of(["buss", "spiral"]) == [style_of("buss"), style_of("spiral")]
     labels = [f"spiral, seed = {k}" for k in range(20)]
     others = styles_of(labels)
     assert [look["label"] for look in others] == labels
@@ -449,7 +460,7 @@ def test_damaged_study(study_dir):
     identity = json.loads((directory / "study.json").read_text())
     for damage in ({"cells": [[1]]}, {"scenario": ["no TOML"]}, {"scenario": []}, {"scenario": None}):
         (directory / "study.json").write_text(json.dumps(identity | damage))
-        with pytest.raises(InputError, match=r"study\.json: not one of minidem"):
+        with pytest.raises(InputError, match=r"study\.json: .*not one of minidem"):
             study_plot(directory)
 
 
@@ -464,7 +475,7 @@ def test_run_without_rows(run_dir, tmp_path):
 def test_run_without_its_scenario(run_dir, tmp_path):
     part = shutil.copytree(run_dir, tmp_path / "part")
     (part / "resolved.toml").unlink()
-    with pytest.raises(InputError, match=r"part/resolved\.toml: cannot be read.*whole run directory"):
+    with pytest.raises(InputError, match=r"part/resolved\.toml: no such file.*whole run directory"):
         runs_plot([part])
 
 
@@ -474,7 +485,7 @@ def test_run_without_its_scenario(run_dir, tmp_path):
 def test_files(study_dir, tmp_path):
     directory = study_dir()
     plot = study_plot(directory)
-    files = write(plot, stem_of([directory], tmp_path / "new" / "picture.png", overwrite=False))
+    files = write(plot, stem_of([directory], tmp_path / "new" / "picture", overwrite=False))
     assert [file.name for file in files] == ["picture.png", "picture.svg", "picture.csv"]
     assert files[0].read_bytes()[:4] == b"\x89PNG" and files[1].read_text().startswith("<?xml")
     with files[2].open(newline="") as file:

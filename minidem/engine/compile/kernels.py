@@ -6,6 +6,7 @@ two schemes then round differently.
 """
 
 from collections.abc import Callable
+from contextlib import contextmanager
 from functools import partial
 from pkgutil import resolve_name
 from typing import Any
@@ -115,14 +116,57 @@ unaliased = njit(**_common, **_pipeline_without_overlap)
 _for_python = partial(njit, nogil=True, **uncounted, **known_options(no_cfunc_wrapper=True))
 
 
+if available(
+    "numba.core.caching:NullCache.load_overload",
+    "numba.core.caching:NullCache.save_overload",
+    "numba.core.ccallback:FunctionCache",
+    "numba.core.codegen:CodeLibrary.has_dynamic_globals",
+    "numba.core.codegen:CPUCodegen.magic_tuple",
+    "numba.core.compiler:CompileResult._rebuild",
+    "numba.core.compiler:CompileResult._reduce",
+    "numba.core.compiler_lock:global_compiler_lock",
+    "numba.core.dispatcher:FunctionCache",
+    "numba.core.serialize:dumps",
+):
+    from numba.core import ccallback, dispatcher
+    from numba.core.compiler_lock import global_compiler_lock
+
+    from .kept import KeptKernels
+
+    @contextmanager
+    def _kept_in(directory, function):
+        """Functions that numba compiles with its cache keep their code in files with checksums: this one alone."""
+        with global_compiler_lock:  # of other threads that are here at the same time
+            before = dispatcher.FunctionCache, ccallback.FunctionCache
+
+            def cache_of(other):
+                return KeptKernels(other, directory) if other is function else before[0](other)
+
+            dispatcher.FunctionCache = ccallback.FunctionCache = cache_of
+            try:
+                yield
+            finally:
+                dispatcher.FunctionCache, ccallback.FunctionCache = before
+else:
+
+    @contextmanager
+    def _kept_in(directory, function):
+        """numba's own cache, in this folder: what is damaged there ends every process that loads it."""
+        before = config.CACHE_DIR
+        config.CACHE_DIR = str(directory)
+        try:
+            yield
+        finally:
+            config.CACHE_DIR = before
+
+
 def kernel(function: Function, compiler: Function = _for_python) -> Any:
-    """Compile `function` with the disk cache. The cache folder of numba itself stays as it was."""
-    previous = config.CACHE_DIR
-    config.CACHE_DIR = str(cache_directory())
-    try:
+    """Compile `function` with a cache on the disk. The cache of numba itself stays as it was."""
+    directory = cache_directory()
+    if directory is None:
+        return in_this_process(function, compiler)
+    with _kept_in(directory, function):
         return compiler(cache=True, error_model="numpy")(function)
-    finally:
-        config.CACHE_DIR = previous
 
 
 def in_this_process(function: Function, compiler: Function = njit) -> Any:

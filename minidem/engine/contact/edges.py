@@ -12,11 +12,11 @@ import numpy as np
 from ..compile.bits import leading_zeros
 from ..compile.fours import numbers_of
 from ..compile.kernels import inlined
-from ..geometry import ONE, column, index, minus, sphere, square
+from ..geometry import FOUR, ONE, THREE, TWO, column, index, minus, sphere, square
 from ..places import overlap, overlap_before, row_of
 from ..quaternion import attitude, to_body
 from ..separation import separation
-from ..state import BLOCK, CHUNK, CORRECTED_WINDOW, EDGES, LANES, Edges
+from ..state import AT_EDGES, BLOCK, CHUNK, CORRECTED_WINDOW, EDGES, LANES, Edges
 from .finding import constant_of, radii_of
 from .kicks import excess, kicks, speed_and_theta
 from .zeta import smooth_part
@@ -48,18 +48,21 @@ def series_of(power):
 
 
 @inlined
-def mark_edges(touching, until, marked, lists, doubt, corrected):
+def mark_edges(touches, until, marked, words, doubt, corrected, few):
     """Mark the pairs of a chunk that began or ceased to touch in this step or, if edges are corrected, in the one before.
-    `touching` has the bits of the chunk that ends at pair `until`, `doubt` those that may have changed. Returns where the
-    marks of the next such chunk go; those of this one go to `marked`."""
+    `touches` has the bits of the chunk that ends at pair `until`, `doubt` those that may have changed. Returns where the
+    marks of the next such chunk go; those of this one go to `marked`. If pairs are `few`, most chunks have no marks."""
     word = (until - ONE) // index(CHUNK)
     none = (word + ONE) * index(CHUNK) - until  # bits without a pair
-    touching, before = touching << none, lists.changed[word]
-    changed = touching ^ lists.touched[word] | doubt << none
-    lists.touched[word], lists.changed[word] = touching, changed
+    touched = FOUR * word
+    touches, before = touches << none, words[touched + ONE]
+    changed = touches ^ words[touched] | doubt << none
+    if few and changed | before == index(0):
+        return marked
+    words[touched], words[touched + ONE] = touches, changed
     marks = changed | before if corrected else changed
     # No unpredictable branch: marks are always written, then kept or overwritten.
-    lists.marked_word[marked], lists.marks[marked] = word, marks
+    words[FOUR * marked + TWO], words[FOUR * marked + THREE] = word, marks
     return marked + index(marks != index(0))
 
 
@@ -167,8 +170,8 @@ def kick_bodies(count, bodies, owner, place, batch, pair):
 @inlined
 def edge_scene(world):
     """What the pass over edges needs of a world: fewer arrays are passed faster."""
-    lists, team = world.close, world.team
-    marks = lists.room, lists.subject, lists.candidate, lists.marked_word, lists.marks, lists.marked_count
+    lists, touching, team = world.close, world.touching, world.team
+    marks = lists.room, lists.subject, lists.candidate, touching.word, touching.count
     noted = team.edge_batch, team.edge_pair, team.edge_count
     return world.bodies, world.spheres, world.walls, world.constants, world.account, marks, noted
 
@@ -178,7 +181,7 @@ def over_edges(block, last_block, me, step, now, dt, scene):
     Settle them when the batch is full, and at the end if edges are corrected or if `now` is true. `contact`, CORRECTED,
     POWER and SERIES are those of the law; see pointers.edge_pointer."""
     bodies, spheres, _, _, account, marks, noted = scene
-    room, subject, candidate, marked_word, marks_of, marked_count = marks
+    room, subject, candidate, words, numbers = marks
     batch, pair, place, owner = noted[0][me], noted[1][me], spheres.place[row_of(step, spheres.place)], spheres.owner
     count, marked, last_marked, bits = index(noted[2][me, 0]), index(0), index(0), index(0)
     done = False
@@ -187,15 +190,15 @@ def over_edges(block, last_block, me, step, now, dt, scene):
             if bits != index(0):
                 bit = leading_zeros(bits)
                 bits ^= HIGHEST >> bit
-                p = index(marked_word[marked - ONE]) * index(CHUNK) + bit
+                p = index(words[FOUR * (marked - ONE) + TWO]) * index(CHUNK) + bit
                 i, j, its_block = subject[p], candidate[p], block - 1
                 count = note_edge(count, i, j, its_block, step, CORRECTED, dt, scene, batch, pair)  # noqa: F821
             elif marked < last_marked:
-                bits = marks_of[marked]
+                bits = words[FOUR * marked + THREE]
                 marked += ONE
             elif block < last_block:
                 marked = index(room[block]) // index(CHUNK)
-                last_marked = marked + index(marked_count[block])
+                last_marked = marked + index(numbers[block, AT_EDGES])
                 block += 1
             else:
                 done = True

@@ -5,7 +5,7 @@ import numpy as np
 from ..compile.kernels import inlined
 from ..geometry import index
 from ..search.touching import UNKNOWN
-from ..state import CHUNK, CONTACTS, CORRECTED_WINDOW
+from ..state import AT_EDGES, CHUNK, CONTACTS, CORRECTED_WINDOW, HELD, IN_CONTACT
 from ..threads import bodies_of
 from ..watching import find_too_deep
 from .adding import add_contacts, add_to_bodies, clear_forces
@@ -15,7 +15,7 @@ from .finding import find_constants, find_touching
 
 
 @inlined
-def contact_forces(block, me, law, bodies, spheres, lists, team, walls, constants, window):
+def contact_forces(block, me, law, bodies, spheres, lists, touching, team, walls, constants, window):
     """Set force and torque of the bodies of a block, and its elastic energy; raise an alarm for overlaps beyond the limit.
 
     `law` is the function pointer of a contact law. The limit for an overlap is in radii of the smaller sphere; it is
@@ -32,12 +32,13 @@ def contact_forces(block, me, law, bodies, spheres, lists, team, walls, constant
     count = index(0)  # contacts found whose forces are still to be added
     first_marked = marked = index(lists.room[block]) // index(CHUNK)
     at, last = index(lists.room[block]), index(lists.room[block] + lists.wanted[block])
-    doubt = index(2**64 - 1) if lists.held_count[block] == UNKNOWN else index(0)
+    doubt = index(2**64 - 1) if touching.count[block, HELD] == UNKNOWN else index(0)
+    few = lists.wanted.size == 1  # pairs on close lists, of a single block
     while at < last:
         until = min(at + index(CHUNK), last)
-        count, touching = find_touching(at, until, count, walls, spheres, lists, pair, batch)
+        count, touches = find_touching(at, until, count, walls, spheres, lists, pair, batch)
         if window > 1:
-            marked = mark_edges(touching, until, marked, lists, doubt, window == CORRECTED_WINDOW)
+            marked = mark_edges(touches, until, marked, touching.word, doubt, window == CORRECTED_WINDOW, few)
         at = until
         if count > index(CONTACTS - CHUNK) or (at == last and count > index(0)):
             contacts += count
@@ -47,11 +48,11 @@ def contact_forces(block, me, law, bodies, spheres, lists, team, walls, constant
             if deep > 0:
                 find_too_deep(count, pair, SECOND, spheres.place, walls, spheres_in_all, team.limits, team.alarm[me])
             count = index(0)
-    lists.elastic[block] = elastic
-    if contacts > index(0) or lists.contacts[block] > 0:  # else forces and torques are zero already
+    touching.elastic[block] = elastic
+    if contacts > index(0) or touching.count[block, IN_CONTACT] > 0:  # else forces and torques are zero already
         add_to_bodies(begin, end, block, contacts, first_sphere, bodies, spheres, lists, sphere_force)
-    lists.marked_count[block] = marked - first_marked
+    touching.count[block, AT_EDGES] = marked - first_marked
     kicked = marked - first_marked if window == CORRECTED_WINDOW else index(0)
-    lists.contacts[block] = contacts + kicked  # what edges add must be cleared, too
-    lists.held_count[block] = 0
+    touching.count[block, IN_CONTACT] = contacts + kicked  # what edges add must be cleared, too
+    touching.count[block, HELD] = 0
     return marked > first_marked

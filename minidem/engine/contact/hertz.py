@@ -32,7 +32,6 @@ def contact(distance, reach, radii, constant):
 def contact_time(constant, mass, radius, speed):
     """Duration of a head-on collision (s) of effective mass (kg), effective radius (m) and closing speed (m/s):
     2.87 (m*^2 / (R* E*^2 u))^(1/5). Infinite without approach."""
-    if speed == 0:
-        return math.inf
     modulus = 0.75 * math.sqrt(constant)
-    return 2.87 * (mass**2 / (radius * modulus**2 * speed)) ** 0.2
+    stiffness = radius * modulus**2 * speed
+    return 2.87 * (mass**2 / stiffness) ** 0.2 if stiffness > 0 else math.inf

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...errors import InputError
+from ..compile.faults import compilation_fault, fault
 from ..compile.kernels import in_this_process, inlined, kernel
 from ..compile.pointers import edge_pointer, law_pointer, signature_for
 from ..geometry import FOUR, ONE, THREE, TWO, index
@@ -17,6 +18,8 @@ from .batch import CONSTANT, ENERGY, FORCE, RADII, ROWS
 from .edges import edge_scene, over_edges, series_of
 from .registry import LAWS, Law
 
+USE = "use numbers and functions of math; helpers need the decorator minidem.laws.compiled"
+SEE = "`minidem new own_law` writes an example"
 ROUND_OFF = 1e-12  # relative difference between constants that counts as none
 
 
@@ -85,6 +88,22 @@ def _parts(law):
     return law.parts or vars(import_module(law.module))
 
 
+def _in_python(law, part):
+    """A function of a row of the registry that stays in Python; if a law of one's own fails there, three lines say so."""
+    function = _parts(law)[part]
+    if law.parts is None:
+        return function
+
+    def call(*arguments):
+        try:
+            return float(function(*arguments))
+        except Exception as error:  # of somebody else's code
+            reason = f"{type(error).__name__}: {error}"
+            raise fault(f'contact law "{law.name}": {part} fails', function, reason, SEE) from None
+
+    return call
+
+
 @cache
 def _compiled_contact(law):
     """The function `contact` of a row of the registry, compiled, and the compiler for function pointers with it."""
@@ -100,9 +119,9 @@ def _compiled_contact(law):
 @cache
 def compiled(law):
     """A row of the registry with its functions compiled."""
-    parts, (contact, compiler) = _parts(law), _compiled_contact(law)
+    contact, compiler = _compiled_contact(law)
     forces = law_pointer(over_contacts, contact, law.name, compiler)
-    return LoadedLaw(law, forces, parts["constant"], parts["contact_time"])
+    return LoadedLaw(law, forces, _in_python(law, "constant"), _in_python(law, "contact_time"))
 
 
 @cache
@@ -117,9 +136,13 @@ def _edge_pass(law, corrected, signature):
 
 def check_result(name, contact):
     """Raise an InputError unless the compiled function `contact` of a law returns two numbers."""
-    result = in_this_process(lambda: contact(1.0, 1.5, 0.5, 1.0))()
+    try:
+        result = in_this_process(lambda: contact(1.0, 1.5, 0.5, 1.0))()
+    except Exception as error:  # numba raises errors of many kinds
+        raise compilation_fault(f'contact law "{name}": contact cannot be compiled', contact, error, USE) from None
     if not (isinstance(result, tuple) and len(result) == 2 and all(isinstance(number, float | int) for number in result)):
-        raise InputError(f"law {name}: contact must return two numbers, force over distance and energy, not {result}")
+        what = f"it must return two numbers, force over distance and energy, not {result}"
+        raise fault(f'contact law "{name}": contact returns something else', contact, what, SEE)
 
 
 def contact_law(name):

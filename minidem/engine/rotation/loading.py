@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from ..compile.kernels import fused, in_this_process, kernel
 from ..compile.pointers import rotation_pointer
+from .checking import scheme_fault
 from .registry import SCHEMES, Scheme
 
 
@@ -54,8 +55,13 @@ def compiled(scheme: Scheme) -> Rotation:
     def pointer(functions: Any, part: str) -> Any:
         """The function pointer of one function, or of a tuple of functions that act one after the other."""
         functions = functions if isinstance(functions, tuple) else (functions,)
-        passes = [function if hasattr(function, "py_func") else fused(function) for function in functions]
-        return rotation_pointer(passes, f"{scheme.name}.{part}", scheme.values, compiler)
+        try:
+            passes = [function if hasattr(function, "py_func") else fused(function) for function in functions]
+            return rotation_pointer(passes, f"{scheme.name}.{part}", scheme.values, compiler)
+        except Exception:  # numba raises errors of many kinds
+            if scheme.parts is None:
+                raise
+            raise scheme_fault(scheme, part.rstrip("0123456789"), functions[0]) from None
 
     def stages(functions: tuple[Any, ...], times: tuple[float, ...], part: str) -> tuple[Stage, ...]:
         distinct = {f: pointer(f, f"{part}{k}") for k, f in enumerate(dict.fromkeys(functions))}

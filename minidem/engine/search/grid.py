@@ -120,12 +120,15 @@ def near_bodies(a, first, position, bounding, skin, grid, near):
 
 
 @kernel
-def body_pairs(position, bounding, skin, grid, near, pairs):
+def body_pairs(position, bounding, skin, grid, near, pairs, most):
     """Find the pairs a < b of bodies whose bounding spheres are closer than the skin, in ascending order. Writes the first p
-    to the columns of `pairs` (2, p); `near` is working space for n numbers. Returns the number of all pairs."""
+    to the columns of `pairs` (2, p); `near` is working space for n numbers. Returns the number of all pairs, or one above
+    `most`."""
     fill_grid(position, skin, grid)
     count = 0
     for a in range(bounding.size):
+        if count > most:
+            break
         for k in range(near_bodies(a, 0, position, bounding, skin, grid, near)):
             if count < pairs.shape[1]:
                 pairs[0, count], pairs[1, count] = a, near[k]

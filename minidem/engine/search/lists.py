@@ -24,6 +24,8 @@ LARGEST_FORESIGHT = 1.0  # what that may add to the skin, in mean bounding radii
 # The largest skin of several blocks, which have no close lists: each step looks at every candidate. The room of lists
 # depends on it, and the bits of packings on that room.
 LARGEST_OF_MANY = 0.35
+# The same with the account of edges. Lists of lone spheres are dear and their candidates cheap; of clumps, the other way.
+LARGEST_OF_LONE, LARGEST_OF_CLUMPS = 0.45, 0.25
 
 
 @inlined
@@ -227,12 +229,9 @@ def renew_lists(me, world, spheres, step):
     single, with_account = lists.wanted.size == 1, world.edges.window > 1
     first, last = share(me, world.team, lists.wanted.size)
     for block in range(first, last if with_account else first):
-        hold_touching(block, spheres.first, close)
+        hold_touching(block, spheres.first, close, world.touching)
     rows = world.spheres.place.shape[0]
-    mean_bounding = 0.0
-    for bounding in bodies.bounding_radius:
-        mean_bounding += bounding / bodies.bounding_radius.size
-    foresight = min(foresight_of(bodies, lists, close, world.edges.dt, rows), LARGEST_FORESIGHT * mean_bounding)
+    foresight = foresight_of(bodies, lists, close, world.edges.dt, rows)
     outdated = True
     close_skin = 0.0
     if single:
@@ -243,8 +242,15 @@ def renew_lists(me, world, spheres, step):
         begin, end = bodies_of(0, 1, bodies.species.size)
         outdated = still < 0.0 or travelled(begin, end, bodies, lists.old_position, lists.old_orientation, still)
     if outdated:
+        mean_bounding = 0.0
+        for bounding in bodies.bounding_radius:
+            mean_bounding += bounding / bodies.bounding_radius.size
+        foresight = min(foresight, LARGEST_FORESIGHT * mean_bounding)
         skin = next_skin(lists.skin[0], lists.age[0], STEPS_PER_LIST, mean_bounding)
-        skin = max(skin, 2.0 * foresight) if single else min(skin, LARGEST_OF_MANY * mean_bounding)
+        lone = lists.old_orientation.shape[1] == 0
+        largest = (LARGEST_OF_LONE if lone else LARGEST_OF_CLUMPS) if with_account else LARGEST_OF_MANY
+        largest *= mean_bounding
+        skin = max(skin, 2.0 * foresight) if single else min(skin, largest)
         barrier(world.team)  # all threads have read the old skin and age
         if not find_candidates(me, world, spheres, skin, 0.0 if single else foresight):
             return False
@@ -252,9 +258,9 @@ def renew_lists(me, world, spheres, step):
         widest = 0.5 * lists.skin[0]
         narrow(world, spheres, min(close_skin, LARGEST_SKIN * widest), min(foresight, widest))
     for block in range(first, last if with_account else first):
-        mark_touching(block, spheres.first, close)
+        mark_touching(block, spheres.first, close, world.touching)
         if rows > 1:
-            forget_unlisted(block, step, world.spheres, close)
+            forget_unlisted(block, step, world.spheres, close, world.touching)
     barrier(world.team)  # what other threads have forgotten may be needed at once
     return True
 

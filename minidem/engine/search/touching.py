@@ -2,8 +2,8 @@
 lists are made."""
 
 from ..compile.kernels import inlined, internal
-from ..geometry import ONE, THREE, TWO, index
-from ..state import BLOCK, CHUNK
+from ..geometry import FOUR, ONE, THREE, TWO, index
+from ..state import BLOCK, CHUNK, HELD
 
 LARGEST = index(2**64 - 1)
 UNKNOWN = -1  # instead of the number of held pairs: all may have begun or ceased to touch
@@ -18,27 +18,27 @@ def as_number(p, first_sphere, lists):
 
 
 @internal
-def hold_touching(block, first, lists):
-    """Copy the pairs of a block that touched in the step before, or began or ceased to, to lists.held, if they are known."""
-    if lists.held_count[block] == UNKNOWN:
+def hold_touching(block, first, lists, touching):
+    """Copy the pairs of a block that touched in the step before, or began or ceased to, to `held`, if they are known."""
+    if touching.count[block, HELD] == UNKNOWN:
         return
     base, last, first_sphere = index(lists.room[block]), index(lists.room[block] + lists.wanted[block]), first[block * BLOCK]
     held = base
     for p in range(base, last):
         word, bit = p // index(CHUNK), index(CHUNK - 1) - p % index(CHUNK)
-        touched, changed = lists.touched[word] >> bit & ONE, lists.changed[word] >> bit & ONE
+        touched, changed = touching.word[FOUR * word] >> bit & ONE, touching.word[FOUR * word + ONE] >> bit & ONE
         # No unpredictable branch: each pair is written, then kept or overwritten.
-        lists.held[held] = as_number(p, first_sphere, lists) | touched << ONE | changed
+        touching.held[held] = as_number(p, first_sphere, lists) | touched << ONE | changed
         held += touched | changed
-    lists.held_count[block] = held - base
+    touching.count[block, HELD] = held - base
 
 
 @internal
-def mark_touching(block, first, lists):
+def mark_touching(block, first, lists, touching):
     """Mark the listed pairs of a block that are held."""
     base, last, first_sphere = index(lists.room[block]), index(lists.room[block] + lists.wanted[block]), first[block * BLOCK]
-    k, end = base, base + index(max(lists.held_count[block], 0))
-    held = lists.held
+    k, end = base, base + index(max(touching.count[block, HELD], 0))
+    held = touching.held
     held[end] = LARGEST  # there is room for it
     while base < last:
         until = min(base + index(CHUNK), last)
@@ -52,6 +52,6 @@ def mark_touching(block, first, lists):
             touched, changed = touched << ONE | same & held[k] >> ONE, changed << ONE | same & held[k]
             k += same
         none = base + index(CHUNK) - until
-        word = base // index(CHUNK)
-        lists.touched[word], lists.changed[word] = touched << none, changed << none
+        word = FOUR * (base // index(CHUNK))
+        touching.word[word], touching.word[word + ONE] = touched << none, changed << none
         base = until

@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 from ...engine.contact.loading import contact_law
 from ...engine.relaxation import TURNING, relax
 from ...engine.state import Bodies, Templates, Walls
-from ...engine.world import make_room, make_world
+from ...engine.world import make_world
+from ...progress import report
 from ...shapes.clump import Clump
+from ..memory import make_checked_room
 from .random import Poses, Streams, random_orientations
 
 Array = NDArray[np.float64]
@@ -43,11 +45,12 @@ def packed_poses(
     world = make_world(bodies, templates, walls, constants, skin=FIRST_SKIN * float(bodies.bounding_radius.mean()))
     energy, law = np.empty(0), contact_law("hertz").pointers(world)
     while energy.size < MOST_STEPS and not settled(energy, least_energy):
+        report("packing, at most", energy.size / MOST_STEPS)
         latest = np.empty(LOOKS_BACK)
         steps, crowded = relax(*law, world, size, len(fixed.position), pace, latest)
         energy = np.append(energy, latest[:steps])
         if crowded:
-            make_room(world)
+            make_checked_room(world)
         elif steps < LOOKS_BACK:  # no contacts are left
             break
     return Poses(bodies.position.T, bodies.orientation.T)  # no copies, to save memory

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from ... import quaternions
 from ...engine.insertion import Crowd, fill
 from ...engine.state import Templates, Walls
+from ...progress import report
 
 Array = NDArray[np.float64]
 MOST_TRIES = 20_000  # for one body, before the box counts as full
@@ -101,6 +102,7 @@ def random_poses(
     accepted = np.empty(n, dtype=np.int64)
     placed, tries = 0, 0
     while placed < n and tries < MOST_TRIES:
+        report("bodies placed", placed / n)
         positions = streams.positions.random((BATCH, 3))
         orientations = random_orientations(streams.orientations, BATCH)
         poses = (tries, MOST_TRIES, positions, orientations, accepted)

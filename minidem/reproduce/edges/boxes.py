@@ -14,7 +14,8 @@ from ...files.trajectory import Trajectory
 from ...running.simulation import Simulation
 from ...scenario.reading import Scenario
 from ...study.plan import Study
-from ...views.figures import log_log, new_figure, style_of
+from ...views.figures import log_log, new_figure
+from ...views.styles import style_of
 from ..measures import log_slope, standard_error
 from ..outcome import Comparison, Outcome
 from ..studies import DT, INTEGRATOR, Failed, Row, Studies, account, done, study_of, varied

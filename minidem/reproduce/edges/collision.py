@@ -10,7 +10,8 @@ from matplotlib.figure import Figure
 from ...engine.contact.zeta import mean_square
 from ...running.simulation import Simulation
 from ...scenario.reading import parse
-from ...views.figures import log_log, new_figure, numbered_style
+from ...views.figures import log_log, new_figure
+from ...views.styles import numbered_style
 from ..measures import log_slope
 from ..outcome import Comparison, Outcome
 from .forms import FORMS, POWER, Array

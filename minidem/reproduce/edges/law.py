@@ -10,7 +10,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
 from ...running.simulation import Simulation
-from ...views.figures import log_log, new_figure, numbered_style
+from ...views.figures import log_log, new_figure
+from ...views.styles import numbered_style
 from ..measures import log_slope
 from ..outcome import Comparison, Outcome, stacked
 from ..studies import study_of

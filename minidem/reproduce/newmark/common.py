@@ -11,21 +11,14 @@ from numpy.typing import NDArray
 from ...rotor.bench import integrated, steps_and_dt
 from ...rotor.cases import Case
 from ...rotor.motion import Motion
-from ...views.colours import COLOURS
 from ...views.figures import log_log, new_figure
+from ...views.styles import style_of
 from ..measures import log_slope
 from ..outcome import Comparison, stacked
 
 Array = NDArray[np.float64]
 
 NAMES = {"newmark-body": "NMB", "newmark-spatial": "NMS", "simo-wong": "SW", "midpoint": "AKW", "hulbert": "HSTAGM"}
-_LOOKS = {
-    "newmark-body": ("-", "o", COLOURS[0]),
-    "newmark-spatial": ("-", "o", COLOURS[4]),
-    "simo-wong": ("--", "", COLOURS[1]),
-    "midpoint": ("-.", "<", COLOURS[6]),
-    "hulbert": (":", "s", COLOURS[2]),
-}
 ATTITUDE, MOMENTUM = "attitude", "momentum"
 NORMS = {ATTITUDE: "‖R − R_reference‖₂", MOMENTUM: "‖Π − Π_reference‖₂ (J s), body frame"}
 REFERENCE_NOTE = (
@@ -37,13 +30,10 @@ STEP_NOTE = "steps are adjusted so that a whole number of them reaches the end t
 
 
 def look(integrator: str) -> dict[str, Any]:
-    """Keyword arguments of `plot` for an integrator: lines and symbols as in the paper."""
-    line, symbol, colour = _LOOKS[integrator]
+    """Keyword arguments of `plot` for an integrator, with its name in the paper."""
     return {
+        **style_of(integrator),
         "label": f"{integrator} ({NAMES[integrator]})",
-        "linestyle": line,
-        "marker": symbol,
-        "color": colour,
         "markerfacecolor": "none",
         "markersize": 5,
         "linewidth": 1.2,

@@ -10,7 +10,7 @@ from ...rotor.bench import integrated
 from ...rotor.cases import CASES
 from ...rotor.motion import Motion
 from ...views.colours import COLOURS
-from ...views.figures import MARKERS
+from ...views.styles import MARKERS
 
 Array = NDArray[np.float64]
 CASE = CASES["free-body"]

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from ... import quaternions
 from ...files.trajectory import ClumpTemplate, Trajectory
 from ...study.plan import Study
-from ...views.figures import new_figure, style_of
+from ...views.figures import new_figure
+from ...views.styles import style_of
 from ..outcome import Comparison, Outcome
 from ..studies import DT, INTEGRATOR, Failed, Studies, account, study_of, varied
 
@@ -75,7 +76,7 @@ def course_of(trajectory: Trajectory, initial_energy: float) -> Course:
     """The course of a run; `initial_energy` in J."""
     log = trajectory.observables
     axes = np.array([long_axis(clump) for clump in trajectory.clumps])[trajectory.species]
-    in_world = quaternions.rotated(trajectory.orientation, axes)
+    in_world = quaternions.rotated(np.asarray(trajectory.orientation), axes)
     spin = (in_world * trajectory.angular_velocity).sum(axis=2)
     return Course(log["time"], log["total"] / initial_energy, trajectory.time, spin)
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from ...rotor.motion import Motion
 from ...views.colours import COLOURS
-from ...views.figures import LINES, style_of
+from ...views.styles import LINES, style_of
 
 METHODS = ("pcdm", "pcdm-improved")
 PUBLISHED_NAMES = {"pcdm": "PCDM", "pcdm-improved": "This work"}

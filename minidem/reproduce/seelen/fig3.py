@@ -6,7 +6,8 @@ from numpy.typing import NDArray
 from ...rotor.bench import integrated
 from ...rotor.cases import CASES
 from ...rotor.motion import Motion
-from ...views.figures import log_log, new_figure, style_of
+from ...views.figures import log_log, new_figure
+from ...views.styles import style_of
 from ..measures import log_slope
 from ..outcome import Comparison, Outcome, stacked
 from .common import METHODS, omega_panel

@@ -5,7 +5,8 @@ import numpy as np
 from ...rotor.bench import integrated
 from ...rotor.cases import CASES
 from ...views.colours import COLOURS
-from ...views.figures import LINES, new_figure
+from ...views.figures import new_figure
+from ...views.styles import LINES
 from ..outcome import Comparison, Outcome, stacked
 from .common import METHODS, curve
 

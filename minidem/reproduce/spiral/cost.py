@@ -8,7 +8,8 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from ...study.plan import Study
-from ...views.figures import new_figure, style_of
+from ...views.figures import new_figure
+from ...views.styles import style_of
 from ..measures import standard_error
 from ..outcome import Comparison, Outcome
 from ..studies import INTEGRATOR, Failed, Row, Studies, account, deviation, study_of, varied

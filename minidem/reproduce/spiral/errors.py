@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from ...rotor.bench import Errors, errors_at, integrated, steps_and_dt
 from ...rotor.cases import CASES
 from ...rotor.motion import Motion
-from ...views.figures import log_log, new_figure, style_of
+from ...views.figures import log_log, new_figure
+from ...views.styles import style_of
 from ..measures import log_slope
 
 Array = NDArray[np.float64]

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from ...rotor.bench import errors_at, integrated
 from ...rotor.motion import Motion
 from ...views.colours import COLOURS
-from ...views.figures import log_log, style_of
+from ...views.figures import log_log
+from ...views.styles import style_of
 from ..outcome import Comparison, Outcome
 from .errors import CASE
 

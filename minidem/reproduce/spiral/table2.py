@@ -4,7 +4,8 @@ from typing import Any
 
 from ...rotor.bench import step_for_error
 from ...rotor.cases import CASES
-from ...views.figures import log_log, new_figure, style_of
+from ...views.figures import log_log, new_figure
+from ...views.styles import style_of
 from ..outcome import Comparison, Outcome
 
 TITLE = "SPIRAL paper, Table 2: step at equal error"

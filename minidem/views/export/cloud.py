@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from ... import quaternions
 from ...errors import InputError
 from ...files.trajectory import Trajectory
+from ...printable import printable
 
 Array = NDArray[np.float64]
 Columns = dict[str, NDArray[Any]]
@@ -59,7 +60,7 @@ class Cloud:
         self._run, self._trajectory = run, trajectory
         self.frames, self.times, self.steps = frames, trajectory.time[frames], trajectory.step[frames]
         self.box = trajectory.box
-        self.names = [clump.name for clump in trajectory.clumps]
+        self.names = [printable(clump.name) for clump in trajectory.clumps]
         self.ascii_names = [name.encode("ascii", "replace").decode() for name in self.names]  # for VTK and GSD
         if what == "spheres":
             body, local, radius = trajectory.sphere_layout

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ...files.spreadsheets import cell_text
 from ...files.whole import replacing
 from .cloud import Cloud, Columns
 from .text import write_rows
@@ -12,7 +13,8 @@ from .text import write_rows
 
 def write_csv(cloud: Cloud, path: Path) -> list[Path]:
     """Write a row for each point of each frame."""
-    quoted = ['"' + name.replace('"', '""') + '"' if re.search('[",\\s]', name) else name for name in cloud.names]
+    cells = [cell_text(name) for name in cloud.names]
+    quoted = ['"' + cell.replace('"', '""') + '"' if re.search('[",;\\s]', cell) else cell for cell in cells]
     names = np.array(quoted)[cloud.fixed["species"]]
     numbers = {name: values for name, values in cloud.fixed.items() if name != "species"}
     with replacing(path) as new, open(new, "w", encoding="utf-8", newline="") as file:

@@ -1,5 +1,8 @@
 """GSD with the schema of HOOMD, for OVITO."""
 
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +23,7 @@ def write_gsd(cloud: Cloud, path: Path) -> list[Path]:
         raise InputError("--format gsd: needs the package gsd; pip install 'minidem[export]', or pip install gsd") from None
     low, high = cloud.bounds
     middle = (low + high) / 2
-    with replacing(path) as new, gsd.hoomd.open(str(new), "w") as file:
+    with replacing(path) as new, ascii_name(new) as name, gsd.hoomd.open(name, "w") as file:
         for snapshot in cloud:
             frame = gsd.hoomd.Frame()
             frame.configuration.step, frame.configuration.box = snapshot.step, [*(high - low), 0, 0, 0]
@@ -36,3 +39,15 @@ def write_gsd(cloud: Cloud, path: Path) -> list[Path]:
                 frame.log[f"particles/{name}"] = snapshot.moving[name].astype(np.float32)
             file.append(frame)
     return [path]
+
+
+@contextmanager
+def ascii_name(path: Path) -> Iterator[str]:
+    """A name in ASCII of the file to write, since gsd takes UTF-8 only: its own, or that of a link to it."""
+    if str(path).isascii():
+        yield str(path)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        link = Path(folder) / "link.gsd"
+        link.symlink_to(path.absolute())
+        yield str(link)

@@ -16,7 +16,7 @@ def write_xyz(cloud: Cloud, path: Path) -> list[Path]:
     `type` holds the names of the species, because ASE expects chemical elements in `species`.
     """
     known = {"velocity": "velo", "sphere": "id"}
-    names = np.array([re.sub(r"\s", "_", name) for name in cloud.names])[cloud.fixed["species"]]
+    names = np.array([re.sub(r"\s", "_", name) or "_" for name in cloud.names])[cloud.fixed["species"]]
     numbers = {name: values for name, values in cloud.fixed.items() if name != "species"}
     lattice = "" if cloud.box is None else 'Lattice="{!r} 0 0 0 {!r} 0 0 0 {!r}" Origin="0 0 0" '.format(*cloud.box.tolist())
     with replacing(path) as new, open(new, "w", encoding="utf-8", newline="") as file:

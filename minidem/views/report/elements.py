@@ -2,12 +2,15 @@
 
 import html
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from typing import Any
 from urllib.parse import quote
 
+from ...scenario.reading import read_text
+from ...small_files import MissingFile
 from ..figures import Plot, svg_text
 
 
@@ -29,9 +32,12 @@ class Report:
         return f'<p class="note">{text(words)}</p>'
 
 
+NOT_HTML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
+
+
 def text(value: Any) -> str:
-    """A value as plain text in HTML, escaped."""
-    return html.escape(str(value), quote=True)
+    """A value as plain text in HTML, escaped. Names may hold characters that HTML does not allow: these are replaced."""
+    return html.escape(NOT_HTML.sub("\ufffd", str(value)), quote=True)
 
 
 def pairs_table(rows: Mapping[str, str]) -> str:
@@ -88,8 +94,8 @@ def brief(value: Any) -> str:
 
 
 def read(path: Path) -> str:
-    """Text of a file; empty if it cannot be read."""
+    """Text of a scenario or study file; empty if there is none."""
     try:
-        return path.read_text(encoding="utf-8", errors="replace")
-    except OSError:
+        return read_text(path, True, "remove the file to make the page without it")
+    except MissingFile:
         return ""

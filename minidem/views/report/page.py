@@ -22,7 +22,7 @@ def write_report(directory: Path, out: Path | None = None, overwrite: bool = Fal
     kind = kind_of(directory)
     out = checked(out or directory / "report.html", overwrite)
     report = (study_report if kind == "study" else run_report)(directory, out, still)
-    page = page_of(report).encode("utf-8", "replace").decode()  # names of files may not be valid UTF-8
+    page = page_of(report)
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         write_whole(out, page)

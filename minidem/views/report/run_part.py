@@ -116,7 +116,8 @@ def value_of(known: Mapping[str, Any], name: str, unit: str = "") -> str:
 
 def scenario_parts(directory: Path, trajectory: Trajectory | None) -> list[str]:
     """The scenario as given, and with every default."""
-    given, resolved = (read(directory / name) for name in ("scenario.toml", "resolved.toml"))
     if trajectory is not None:
         given, resolved = trajectory.scenario, trajectory.resolved
+    else:
+        given, resolved = (read(directory / name) for name in ("scenario.toml", "resolved.toml"))
     return [f"<pre>{text(given)}</pre>", folded("With every default filled in", f"<pre>{text(resolved)}</pre>")]

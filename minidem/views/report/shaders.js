@@ -10,18 +10,14 @@ const SHADERS = (() => {
     vec3 seen(vec3 place) { return turn * (place - target) - vec3(0.0, 0.0, away); }
     vec4 projected(vec3 view) { return vec4(lens.xy * view.xy, lens.z * view.z + lens.w, -view.z); }
   `;
-  // A light from the upper right of the camera, a weaker one from the left, and a third from behind the bodies.
+  // The soft light of views/shading.py: one lamp at the upper right of the camera, and no side is black.
   const LIGHT = `
-    vec3 lamp(vec3 colour, vec3 normal, vec3 eye, vec3 from, float strength) {
-      vec3 towards = normalize(from);
-      float gloss = pow(max(dot(normal, normalize(towards + eye)), 0.0), 40.0);
-      return strength * (colour * max(dot(normal, towards), 0.0) + 0.3 * gloss);
-    }
     vec3 lit(vec3 colour, vec3 normal, vec3 eye) {
-      return 0.22 * colour
-        + lamp(colour, normal, eye, vec3(0.5, 1.2, 1.0), 0.7)
-        + lamp(colour, normal, eye, vec3(-1.2, 0.2, 0.7), 0.25)
-        + lamp(colour, normal, eye, vec3(0.3, 0.4, -1.0), 0.15);
+      vec3 lamp = normalize(vec3(0.4, 0.85, 0.6));
+      float facing = 0.5 + 0.5 * dot(normal, lamp);
+      float shade = (0.58 + 0.52 * facing * sqrt(facing)) * (0.84 + 0.16 * max(dot(normal, eye), 0.0));
+      float gloss = pow(max(dot(normal, normalize(lamp + eye)), 0.0), 45.0);
+      return min(shade * colour + 0.16 * gloss, 1.0);
     }
   `;
 

@@ -1,12 +1,12 @@
 """The page of a study: numbers, energy deviations, failed runs, a scene, links to the data."""
 
 import json
-import tomllib
 from pathlib import Path
 
 from ...errors import InputError
 from ...files.trajectory import Trajectory
-from ...study.records import cells_of, identity_of, read_records, record_files
+from ...study.identity import cells_of, identity_of, scenario_of
+from ...study.records import read_records, record_files
 from ..study_plots import study_plot
 from .elements import Report, brief, figure_of, folded, links, pairs_table, read, table, text
 from .scene_part import scene_parts
@@ -17,13 +17,8 @@ STUDY_FILES = ("table.csv", "timing.csv", "study.toml", "study.json")
 def study_report(directory: Path, out: Path, still: bool = True) -> Report:
     """The content of the page of a study, with links relative to the page `out`."""
     identity = identity_of(directory)
-    try:
-        cells = cells_of(identity)
-        scenario = "\n".join(identity["scenario"])
-        tomllib.loads(scenario)
-        records = read_records(directory, len(cells))
-    except (ValueError, TypeError, KeyError) as error:
-        raise InputError(f"{directory}/study.json: not one of minidem ({error}); run the study again") from None
+    cells, (scenario, _) = cells_of(identity), scenario_of(directory, identity)
+    records = read_records(directory, len(cells))
     report = Report(f"minidem study {identity['name'] or directory.resolve().name}")
     done = sum(record["status"] == "ok" for record in records.values())
     missing = len(cells) - len(records)

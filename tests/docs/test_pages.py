@@ -14,10 +14,10 @@ from minidem.engine.rotation.registry import SCHEMES, Scheme
 from minidem.rotor import bench
 from minidem.rotor.cases import CASES
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 REGISTRIES = {"integrators": (SCHEMES, 10), "laws": (LAWS, 6)}  # rows, and bars in a row
-DOCUMENTS = [*ROOT.glob("*.md"), *DOCS.glob("*.md"), ROOT / "benchmarks" / "README.md"]
+DOCUMENTS = [*ROOT.glob("*.md"), *DOCS.rglob("*.md"), ROOT / "benchmarks" / "README.md"]
 
 
 @pytest.mark.parametrize("name", REGISTRIES)
