@@ -128,6 +128,8 @@ def list_block(block, me, world, place, skin):
             if gap(walls, w, middle)[0] < bounding[a] + wide and box_gap(walls, w, middle, rotation, low, high) < wide:
                 near_wall[wall_count] = w
                 wall_count += 1
+        if near_count + wall_count == 0:
+            continue
 
         # The spheres of this body, each with its candidates.
         for i in range(index(first[a]), index(first[a + ONE])):
