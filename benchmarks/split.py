@@ -113,13 +113,12 @@ def _loops() -> tuple[Callable[..., Any], ...]:
     @loop
     def contacts(n, law, world):
         bodies, lists, spheres = world.bodies, world.close, spheres_at(0, world.spheres)
+        touching, team, scratch, walls = world.touching, world.team, world.scratch, world.walls
         for _ in range(n):
             for block in range(lists.wanted.size):
                 place_listed(block, bodies, world.templates, spheres, lists)
             for block in range(lists.wanted.size):
-                contact_forces(
-                    block, 0, law, bodies, spheres, lists, world.touching, world.team, world.walls, world.constants, 1
-                )
+                contact_forces(block, 0, law, bodies, spheres, lists, touching, team, scratch, walls, world.constants, 1)
 
     @loop
     def build_lists(n, world, skin):

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .compile.kernels import inlined, internal, kernel
-from .geometry import apart, column
+from .geometry import apart, column, index
 from .quaternion import carried, matrix
 from .surfaces.plane import gap
 
@@ -82,7 +82,7 @@ def fill(crowd, walls, box, finest, levels, fixed, waiting, tries, most_tries, p
                 at = carried(column(position, b), rotation, crowd.centre, i)
                 place[0, i], place[1, i], place[2, i] = at
                 for w in range(walls.material.size):
-                    clear = clear and gap(walls, w, at)[0] >= radius[i]
+                    clear = clear and gap(walls, index(w), at)[0] >= radius[i]
             for grid in range(level[b], levels):
                 x, y, z = cell_of(position, b, finest * (1 << grid))
                 for cx in range(x - 1, x + 2):

@@ -216,20 +216,25 @@ class Limits(NamedTuple):
 
 
 class Team(NamedTuple):
-    """Threads that share the blocks, and the working space of each."""
+    """Threads that share the blocks."""
 
     size: int
     sync: np.ndarray  # (16,) int64, counters of the barrier; see threads.py
     flag: np.ndarray  # (threads, 8) int64, a flag of each thread, in its own cache line
+    step: np.ndarray  # (2,) int64, the step that the threads start from, and the last one of the run
+    limits: Limits
+    alarm: np.ndarray  # (threads, 8) alarm of each thread, zeros for none; see watching.py
+
+
+class Scratch(NamedTuple):
+    """The working space of each thread."""
+
     sphere_force: np.ndarray  # (threads, 4 x (spheres of a block + 1)) force on each sphere, world, N; the 4th is unused
     pair: np.ndarray  # (threads, 3 x CONTACTS) uint32, spheres that touch; see contact/batch.py
     batch: np.ndarray  # (threads, 7 x CONTACTS) how they touch; see contact/batch.py
     edge_pair: np.ndarray  # (threads, 3 x EDGES) uint32, spheres that began or ceased to touch; see contact/edges.py
     edge_batch: np.ndarray  # (threads, 14 x EDGES) how; see contact/edges.py
     edge_count: np.ndarray  # (threads, 8) int64, the number of these
-    step: np.ndarray  # (2,) int64, the step that the threads start from, and the last one of the run
-    limits: Limits
-    alarm: np.ndarray  # (threads, 8) alarm of each thread, zeros for none; see watching.py
     used: np.ndarray  # (threads, spheres of a block) bool, whether a sphere has a candidate or is one
     near: np.ndarray  # (threads, n) uint32, bodies near one body
     near_wall: np.ndarray  # (threads, w) uint32, walls near that body
@@ -251,6 +256,7 @@ class World(NamedTuple):
     close: Lists  # the lists that a step uses: the close lists of a single block (see search/lists.narrow), else `lists`
     touching: Touching
     team: Team
+    scratch: Scratch
     edges: Edges
     account: Account
 

@@ -41,20 +41,21 @@ def find_forces(me, forces, edges, world, spheres, outdated, inspected, dt, step
     """Find the forces at the present positions, of `spheres` with their places at this step, with new lists if the old ones
     are `outdated` for any thread. If `ending`, the account of edges is completed. Returns false if there was no room for the
     lists: make room and call again. Alarms are raised here, between two barriers, so that all threads see the same ones."""
-    bodies, close, team = world.bodies, world.close, world.team
+    bodies, close, touching = world.bodies, world.close, world.touching
+    team, scratch, walls = world.team, world.scratch, world.walls
     first, last = share(me, team, close.wanted.size)
     outdated = any_says(team, me, outdated)
     if inspected:
         begin, end = bodies_of(first, last, bodies.mass.size)
-        inspect(begin, end, bodies, world.walls, dt, team.limits, team.alarm[me])
+        inspect(begin, end, bodies, walls, dt, team.limits, team.alarm[me])
     if outdated and not renew_lists(me, world, spheres, step):
         return False
-    at_edges = False
+    at_edges, window = False, world.edges.window
     for block in range(first, last):
         at_edges |= contact_forces(
-            block, me, forces, bodies, spheres, close, world.touching, team, world.walls, world.constants, world.edges.window
+            block, me, forces, bodies, spheres, close, touching, team, scratch, walls, world.constants, window
         )
-    if at_edges or (ending and team.edge_count[me, 0] > 0):
+    if at_edges or (ending and scratch.edge_count[me, 0] > 0):
         edges(first, last, me, step, ending, world.edges.dt, edge_scene(world))
     barrier(team)
     return True

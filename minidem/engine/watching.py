@@ -46,7 +46,7 @@ def inspect(begin, end, bodies, walls, dt, limits, alarm):
             fault = TOO_FAR
         elif limits.outside:
             for k in range(walls.material.size):
-                if gap(walls, k, (x, y, z))[0] < 0.0:
+                if gap(walls, index(k), (x, y, z))[0] < 0.0:
                     fault = BEHIND_WALL
         if fault != NOTHING and alarm[WHAT] == NOTHING:
             alarm[WHAT], alarm[HOW_MUCH], alarm[FIRST] = fault, moved, b

@@ -20,6 +20,7 @@ from .state import (
     Grid,
     Limits,
     Lists,
+    Scratch,
     Spheres,
     Team,
     Templates,
@@ -93,16 +94,17 @@ def make_world(bodies, templates, walls, constants, threads=1, skin=0.0, limits=
         size=threads,
         sync=np.zeros(16, np.int64),
         flag=np.zeros((threads, 8), np.int64),
-        # Pages that are never written take no memory.
+        step=np.zeros(2, np.int64),
+        limits=limits,
+        alarm=np.zeros((threads, 8)),
+    )
+    scratch = Scratch(  # pages that are never written take no memory
         sphere_force=aligned(threads, 4 * in_block.max() + 4),  # one more, for what other blocks and walls would get
         pair=np.empty((threads, batch.PAIR_ROWS * CONTACTS), np.uint32),
         batch=aligned(threads, batch.ROWS * CONTACTS),
         edge_pair=np.empty((threads, at_edges.PAIR_ROWS * EDGES), np.uint32),
         edge_batch=aligned(threads, at_edges.ROWS * EDGES),
         edge_count=np.zeros((threads, 8), np.int64),
-        step=np.zeros(2, np.int64),
-        limits=limits,
-        alarm=np.zeros((threads, 8)),
         used=np.empty((threads, in_block.max()), np.bool_),
         near=np.empty((threads, n), np.uint32),
         near_wall=np.empty((threads, walls.material.size), np.uint32),
@@ -114,7 +116,7 @@ def make_world(bodies, templates, walls, constants, threads=1, skin=0.0, limits=
     spheres = Spheres(first, owner, material, place)
     account = Account(np.zeros(blocks), np.zeros(blocks), np.zeros(blocks, np.int64))
     grid = grid_for(bodies.bounding_radius)
-    world = World(bodies, templates, walls, constants, spheres, grid, lists, close, touching, team, edges, account)
+    world = World(bodies, templates, walls, constants, spheres, grid, lists, close, touching, team, scratch, edges, account)
     make_room(world)
     return world
 

@@ -206,7 +206,7 @@ class Simulation:
             self.step += made
             if self._pending:
                 make_checked_room(self._world)
-            self._pending |= self.alarm is not None and bool(self._world.team.edge_count.any())  # completes the account
+            self._pending |= self.alarm is not None and bool(self._world.scratch.edge_count.any())  # completes the account
 
     def _find_forces(self) -> None:
         """Find the forces of the present step, which may be found already; no contact begins or ends with this."""

@@ -1,8 +1,8 @@
 """The edges of contacts: which pairs began or ceased to touch, an account of the energy error that this makes and, if edges
 are corrected, the forces that take it out (kicks.py).
 
-Edges are noted in a batch (see Team) and settled together, in vector lanes. Those of corrected edges are settled in the same
-step. The account of plain edges does not act on the motion: it can wait until the batch is full.
+Edges are noted in a batch (see Scratch) and settled together, in vector lanes. Those of corrected edges are settled in the
+same step. The account of plain edges does not act on the motion: it can wait until the batch is full.
 """
 
 import math
@@ -170,9 +170,9 @@ def kick_bodies(count, bodies, owner, place, batch, pair):
 @inlined
 def edge_scene(world):
     """What the pass over edges needs of a world: fewer arrays are passed faster."""
-    lists, touching, team = world.close, world.touching, world.team
+    lists, touching, scratch = world.close, world.touching, world.scratch
     marks = lists.room, lists.subject, lists.candidate, touching.word, touching.count
-    noted = team.edge_batch, team.edge_pair, team.edge_count
+    noted = scratch.edge_batch, scratch.edge_pair, scratch.edge_count
     return world.bodies, world.spheres, world.walls, world.constants, world.account, marks, noted
 
 

@@ -15,7 +15,7 @@ from .finding import find_constants, find_touching
 
 
 @inlined
-def contact_forces(block, me, law, bodies, spheres, lists, touching, team, walls, constants, window):
+def contact_forces(block, me, law, bodies, spheres, lists, touching, team, scratch, walls, constants, window):
     """Set force and torque of the bodies of a block, and its elastic energy; raise an alarm for overlaps beyond the limit.
 
     `law` is the function pointer of a contact law. The limit for an overlap is in radii of the smaller sphere; it is
@@ -23,7 +23,7 @@ def contact_forces(block, me, law, bodies, spheres, lists, touching, team, walls
     ended in this step or the one before.
     """
     first, spheres_in_all = spheres.first, spheres.owner.size
-    sphere_force, batch, pair = team.sphere_force[me], team.batch[me], team.pair[me]
+    sphere_force, batch, pair = scratch.sphere_force[me], scratch.batch[me], scratch.pair[me]
     begin, end = bodies_of(block, block + 1, bodies.mass.size)
     first_sphere, last_sphere = first[begin], first[end]
     clear_forces(block, lists, first_sphere, sphere_force)

@@ -14,8 +14,8 @@ from .touching import hold_touching, mark_touching
 
 # Lists should last about this many steps: with a wider skin each step has more candidates, with a narrower one lists are
 # made more often.
-STEPS_PER_LIST = 100
-STEPS_PER_CLOSE_LIST = 15
+STEPS_PER_LIST = 100.0
+STEPS_PER_CLOSE_LIST = 15.0
 SMALLEST_SKIN, LARGEST_SKIN = 0.02, 0.5  # in mean bounding radii; for close lists in half skins of the others
 # With the account of edges, pairs are listed one or two steps before they can touch: one for each past overlap that an edge
 # needs. Bodies may become half as fast again while lists are in use.
@@ -71,14 +71,14 @@ def list_block(block, me, world, place, skin):
     """List the candidates of the spheres of one block, from a row of places. Returns whether there is room for them; if not,
     they are only counted."""
     bodies, templates, walls = world.bodies, world.templates, world.walls
-    lists, grid, team = world.lists, world.grid, world.team
+    lists, grid, scratch = world.lists, world.grid, world.scratch
     position, orientation = bodies.position, bodies.orientation
     bounding, species = bodies.bounding_radius, bodies.species
     first, spheres_in_all = world.spheres.first, world.spheres.owner.size
     listed, subject, candidate = lists.listed, lists.subject, lists.candidate
-    near, facing = team.near[me], team.facing[me]
-    facing_first, used = team.facing_first[me], team.used[me]
-    near_wall, facing_box = team.near_wall[me], team.facing_box[me]
+    near, facing = scratch.near[me], scratch.facing[me]
+    facing_first, used = scratch.facing_first[me], scratch.used[me]
+    near_wall, facing_box = scratch.near_wall[me], scratch.facing_box[me]
     wide = 1.1 * skin  # for the first sieve: round-off must not lose a pair that the other block finds
     begin, end = bodies_of(block, block + 1, species.size)
     first_sphere, last_sphere = first[begin], first[end]
@@ -125,7 +125,10 @@ def list_block(block, me, world, place, skin):
 
         wall_count = 0  # walls near the bounding box
         for w in range(walls.material.size):
-            if gap(walls, w, middle)[0] < bounding[a] + wide and box_gap(walls, w, middle, rotation, low, high) < wide:
+            if (
+                gap(walls, index(w), middle)[0] < bounding[a] + wide
+                and box_gap(walls, index(w), middle, rotation, low, high) < wide
+            ):
                 near_wall[wall_count] = w
                 wall_count += 1
         if near_count + wall_count == 0:
@@ -149,10 +152,10 @@ def list_block(block, me, world, place, skin):
                                 subject[base + count], candidate[base + count] = i, j
                             count += 1
             for k in range(wall_count):
-                w = near_wall[k]
+                w = index(near_wall[k])
                 if gap(walls, w, (this[0], this[1], this[2]))[0] < radius + skin:
                     if count < room:
-                        subject[base + count], candidate[base + count] = i, spheres_in_all + w
+                        subject[base + count], candidate[base + count] = i, index(spheres_in_all) + w
                     count += 1
             used[i - index(first_sphere)] |= count > before
 
@@ -181,7 +184,7 @@ def find_candidates(me, world, spheres, skin, foresight):
     for block in range(first, last):
         full |= not list_block(block, me, world, spheres.place, skin + foresight)
     remember(begin, end, bodies, lists)
-    return not any_says(team, me, full)
+    return not any_says(team, me, bool(full))  # bool(): one type to compile, not False and bool
 
 
 @internal
@@ -192,7 +195,7 @@ def narrow(world, spheres, skin, foresight):
     often.
     """
     bodies, templates, walls = world.bodies, world.templates, world.walls
-    lists, close, used = world.lists, world.close, world.team.used[0]
+    lists, close, used = world.lists, world.close, world.scratch.used[0]
     place, spheres_in_all = spheres.place, spheres.owner.size
     begin, end = bodies_of(0, 1, bodies.species.size)
     block = lists.wanted.size - 1  # 0; a literal would be of another type, and compiled again
