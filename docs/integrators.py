@@ -1,7 +1,6 @@
-"""Writes docs/integrators.md from integrators.template.md, the registry and the tables in docs/results/.
+"""docs/integrators.md, from integrators.template.md, the registry and the tables in docs/results/; generated.py writes it.
 
-python docs/integrators.py             write the page
-python docs/integrators.py --measure   first make docs/results/rods.csv: each scheme in five boxes of rods for 20 s
+`python docs/integrators.py --measure` makes docs/results/rods.csv: each scheme in five boxes of rods for 20 s.
 """
 
 import csv
@@ -73,6 +72,6 @@ def page() -> str:
 
 
 if __name__ == "__main__":
-    if "--measure" in sys.argv:
-        write_rods()
-    (DOCS / "integrators.md").write_text(page())
+    if "--measure" not in sys.argv:
+        sys.exit(__doc__)
+    write_rods()

@@ -10,7 +10,8 @@ ROD = [[-0.04, -0.04, -0.04, 0.0346], [0, 0, 0, 0.0346], [0.04, 0.04, 0.04, 0.03
 def scenario_text(materials, clumps, bodies=(), place=(), walls=(), *, dt=1e-5, end=1e-3, **more):
     """A scenario file. Clumps, walls and the box are made of the first material unless they name another.
 
-    materials: {name: (young, poisson, density)}; clumps: {name: spheres}, or {name: keys of [clump.NAME]};
+    materials: {name: (young, poisson, density)}, or {name: keys of [material.NAME]};
+    clumps: {name: spheres}, or {name: keys of [clump.NAME]};
     bodies, place, walls: the keys of each [[body]], [[place]] and [[wall]];
     more: other tables, as dictionaries, and single keys.
     """
@@ -19,7 +20,8 @@ def scenario_text(materials, clumps, bodies=(), place=(), walls=(), *, dt=1e-5, 
     domain = more.pop("domain", {})
     tables = [("[time]", {"dt": dt, "end": end})]
     for name, numbers in materials.items():
-        tables.append((f"[material.{name}]", dict(zip(("young", "poisson", "density"), numbers, strict=True))))
+        keys = numbers if isinstance(numbers, dict) else dict(zip(("young", "poisson", "density"), numbers, strict=True))
+        tables.append((f"[material.{name}]", keys))
     tables += [(f"[clump.{name}]", usual | keys) for name, keys in clumps.items()]
     tables += [("[domain]", (usual if "box" in domain else {}) | domain)]
     tables += [(f"[{name}]", keys) for name, keys in more.items() if isinstance(keys, dict)]

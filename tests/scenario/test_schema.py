@@ -37,7 +37,7 @@ def faults(kind, data):
 
 @pytest.mark.parametrize("kind", SCHEMAS)
 def test_committed_schema_is_up_to_date(minidem_command, kind):
-    """`minidem schema KIND > scenarios/KIND.schema.json` writes it."""
+    """`python docs/generated.py` writes it."""
     printed = minidem_command("schema", kind)
     assert printed.code == 0
     assert (ROOT / "scenarios" / f"{kind}.schema.json").read_text() == printed.stdout
