@@ -36,7 +36,8 @@ from .pilots import NOMINAL, Begin, Pilot, at_step, pilot, with_step
 Array = NDArray[np.float64]
 STEPS_PER_CONTACT = 5  # least, of the shortest contact
 MARGIN = 0.5  # of the guards on travel and turn: pilots see single steps only
-HALVINGS = 8  # of the first time step, if guards stop the pilots
+HALVINGS = 8  # of a time step, if guards stop the pilots
+STRICT = 3  # of these at first, if a guard stops one of the pilots
 SPREAD = (
     1.0,
     0.97,
@@ -145,18 +146,45 @@ class Adviser:
         """The error that says why there is no advice."""
         return ScenarioError([f"{self.source}: time.dt: {what}; {remedy}"])
 
-    def pilots(self, rotation: str, edges: str, dt: float, most: int, enough: float = math.inf) -> list[Pilot]:
-        """Up to `most` pilots with time steps near `dt` (s), until they have seen enough contacts."""
+    def pilots(
+        self, rotation: str, edges: str, dt: float, most: int, enough: float = math.inf, stopped: bool = False
+    ) -> list[Pilot]:
+        """Up to `most` pilots with time steps near `dt` (s), until they have seen enough contacts. PhysicsError if a guard
+        stops one of them; if some may be `stopped`, only if it stops them all."""
         found: list[Pilot] = []
+        error: PhysicsError | None = None
         if not min(SPREAD) * dt * MAX_STEPS >= self.scenario.time.end:
             raise self.fault(f"contacts are so short that a run would have more than {MAX_STEPS:.0e} steps")
         work = self.scenario.time.end / dt * len(self.model.species)
         for factor in SPREAD[:most]:
             model = at_step(self.model, self.scenario, factor * dt, edges)
-            found.append(pilot(self.begin, model, rotation, self.scenario, self.threads))
+            try:
+                found.append(pilot(self.begin, model, rotation, self.scenario, self.threads))
+            except PhysicsError as stop:
+                if not stopped:
+                    raise
+                error = stop
+                continue
             if sum(run.entered for run in found) >= enough or found[-1].part < 1 or len(found) * work >= GROUP_WORK:
                 break
+        if error and not found:
+            raise error
         return found
+
+    def group(
+        self, rotation: str, edges: str, dt: float, most: int, enough: float = math.inf, all_of_them: int = 0
+    ) -> list[Pilot]:
+        """`pilots` near `dt` (s), or near a shorter time step if guards stop them: in the first tries, `all_of_them`, if one
+        is stopped. Later the others count, because some motions are stopped with any time step."""
+        reason = ""
+        for halving in range(HALVINGS):
+            try:
+                return self.pilots(rotation, edges, dt, most, enough, stopped=halving >= all_of_them)
+            except PhysicsError as error:
+                reason, dt = str(error), 0.5 * dt
+                self.most, self.limit = min(self.most, dt), "a guard that stops runs with longer time steps"
+        remedy = "use stiffer materials, lower the speeds, or raise that guard"
+        raise self.fault(f"guards stop every pilot run ({reason})", remedy)
 
     def lower(self, run: Pilot | None = None) -> None:
         """Lower the longest time step to what guards and contacts allow, at the start and at the speeds of a pilot."""
@@ -185,13 +213,13 @@ class Adviser:
         """What to expect of runs with an integrator, near the time step that fulfils the wish."""
         self.most, self.limit = math.inf, ""
         self.lower()
-        first = self.first(rotation, edges)
+        first = self.group(rotation, edges, self.most, 2, ENOUGH / 2, STRICT)
         for run in first:
             self.lower(run)
         power = LAWS[self.scenario.contact.law].edge_power
         edge_power = 1.0 + power if power is not None else 0.0
         start = min(first[0].dt, self.most)
-        second = self.pilots(rotation, edges, 0.5 * start, 2, ENOUGH / 2)
+        second = self.group(rotation, edges, 0.5 * start, 2, ENOUGH / 2)
         groups = [first, second]
         if not any(run.touched or run.entered for run in first + second):
             covered = min(run.part for run in second) * self.scenario.time.end
@@ -204,23 +232,12 @@ class Adviser:
         for _ in range(2):
             if dt == 0.0:
                 break
-            groups.append(self.pilots(rotation, edges, dt, len(SPREAD), 4 * ENOUGH))
+            groups.append(self.group(rotation, edges, dt, len(SPREAD), 4 * ENOUGH))
             expected = expectation_of(groups, edge_power, self.scenario.time.end)
             before, dt = dt, expected.longest(wish, self.most)
             if max(dt, before) <= SETTLED**2 * min(dt, before):
                 break
         return expected
-
-    def first(self, rotation: str, edges: str) -> list[Pilot]:
-        """The first pilots, with the longest time step that guards allow."""
-        dt = self.most
-        for _ in range(HALVINGS):
-            try:
-                return self.pilots(rotation, edges, dt, 2, ENOUGH / 2)
-            except PhysicsError as error:
-                reason, dt = str(error), 0.5 * dt
-                self.most, self.limit = dt, "a guard that stops runs with longer time steps"
-        raise self.fault(f"guards stop every pilot run ({reason})")
 
     def choice(self, rotation: str, edges: str, wish: float) -> dict[str, Any]:
         """The advice for one integrator, with plain or corrected edges."""
