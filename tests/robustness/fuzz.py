@@ -369,7 +369,7 @@ def rebuild(rng, path, directory):
             for k in range(rng.choice((30, 3000))):
                 old.require_group("clumps")[f"{k}x"] = some
             return
-        if how == 19 and isinstance(old, h5py.Dataset) and old.dtype.kind in "if" and 0 < old.size < 10**6:
+        if how == 19 and isinstance(old, h5py.Dataset) and old.dtype.kind in "if" and old.size and old.size < 10**6:
             old[...] = rng.choice((-1, 0, 7, 2**31 - 1))
             return
         if how == 18:
@@ -377,7 +377,7 @@ def rebuild(rng, path, directory):
             texts = np.array(["a", "b"], dtype=h5py.string_dtype())
             file[name].attrs[key] = rng.choice((5, "x", [1.5] * 3, texts, h5py.Empty("f8")))
             return
-        if how == 17 and isinstance(old, h5py.Dataset) and old.dtype.kind == "f" and 0 < old.size < 10**6:
+        if how == 17 and isinstance(old, h5py.Dataset) and old.dtype.kind == "f" and old.size and old.size < 10**6:
             old[...] = rng.choice((np.nan, np.inf, -1e308, 1e308))
             return
         if how == 16 and isinstance(old, h5py.Dataset) and old.maxshape and old.maxshape[0] is None:

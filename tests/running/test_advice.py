@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import minidem
-from minidem.errors import ScenarioError
+from minidem.errors import PhysicsError, ScenarioError
 from minidem.running import given as given_module
-from minidem.running.advice import PATHS, expectation_of, rounded_down
+from minidem.running.advice import PATHS, Adviser, expectation_of, rounded_down
 from minidem.running.conduct import initial_state, resume, run
 from minidem.running.outlook import advise, outlook
 from minidem.running.pilots import Pilot
@@ -34,6 +34,16 @@ velocity = [2, 0, 0]
 [[body]]
 clump = "ball"
 position = [0.08, 0.1, 0.1]
+"""
+
+SOFT = """
+name = "soft"
+seed = 6
+time = {dt = 1e-5, end = 0.3}
+domain = {box = [0.2, 0.2, 0.2], material = "soft", gravity = [0, 0, -9.81]}
+material.soft = {young = 7.5e5, poisson = 0.3, density = 1000.0}
+clump.pear = {spheres = [[0, 0, 0, 0.01], [0.012, 0, 0, 0.005]], material = "soft"}
+place = [{clump = "pear", count = 15, speed = 1.0}]
 """
 
 
@@ -190,6 +200,30 @@ def test_check_and_guards_suggest_the_same(short_rods):
     assert "use stiffer materials" in result.reason or "take time.dt = " in result.reason  # no pilot gets past this guard
     result = run(short_rods.with_changes({"time.dt": 5e-5, "guard.energy": 1e-6}), on_note=lambda note: None)
     assert result.reason.endswith(f"take time.dt = {report['dt_good']:.2g}")
+
+
+def test_guards_stop_pilots_with_any_time_step():
+    """Soft clumps that fall and collide: the overlap that stops some motions does not depend on the time step. `check` and
+    the messages of guards then say what they can."""
+    scenario = parse(SOFT, "soft.toml")
+    report = outlook(scenario)
+    assert report["drift"] is None and report["dt_good_reason"].startswith("a rule of thumb")
+    softer = scenario.with_changes({"material.soft.young": 3e5})
+    with pytest.raises(ScenarioError, match=r"guards stop every pilot run .*; use stiffer materials"):
+        advise(softer, 1e-4, source="soft.toml")
+    result = run(softer, on_note=lambda note: None)
+    assert re.search(
+        rf"guard.overlap = 0.5\) at step {result.summary['steps']}; the time step .* short enough", result.reason
+    )
+
+
+def test_pilots_that_guards_stop_are_left_out():
+    """If others are not, these say what to expect."""
+    scenario = parse(SOFT, "soft.toml").with_changes({"material.soft.young": 9e5})
+    adviser = Adviser(minidem.Simulation.from_model, scenario)
+    with pytest.raises(PhysicsError):
+        adviser.pilots("spiral", "plain", 1e-4, 8)
+    assert 0 < len(adviser.pilots("spiral", "plain", 1e-4, 8, stopped=True)) < 8
 
 
 def test_expected_drift_of_a_given_step(short_rods):
