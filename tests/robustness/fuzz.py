@@ -364,12 +364,13 @@ def rebuild(rng, path, directory):
         old = file[name]
         shape = getattr(old, "shape", None) or (3,)
         how = rng.randrange(24)
+        small = isinstance(old, h5py.Dataset) and old.size and old.size < 10**6
         if how == 23 and isinstance(old, h5py.Group):
             some = file[rng.choice(names)]
             for k in range(rng.choice((30, 3000))):
                 old.require_group("clumps")[f"{k}x"] = some
             return
-        if how == 19 and isinstance(old, h5py.Dataset) and old.dtype.kind in "if" and old.size and old.size < 10**6:
+        if how == 19 and small and old.dtype.kind in "if":
             old[...] = rng.choice((-1, 0, 7, 2**31 - 1))
             return
         if how == 18:
@@ -377,7 +378,7 @@ def rebuild(rng, path, directory):
             texts = np.array(["a", "b"], dtype=h5py.string_dtype())
             file[name].attrs[key] = rng.choice((5, "x", [1.5] * 3, texts, h5py.Empty("f8")))
             return
-        if how == 17 and isinstance(old, h5py.Dataset) and old.dtype.kind == "f" and old.size and old.size < 10**6:
+        if how == 17 and small and old.dtype.kind == "f":
             old[...] = rng.choice((np.nan, np.inf, -1e308, 1e308))
             return
         if how == 16 and isinstance(old, h5py.Dataset) and old.maxshape and old.maxshape[0] is None:
@@ -419,7 +420,7 @@ def rebuild(rng, path, directory):
         elif how == 15:
             large = tuple(rng.choice((10**3, 10**5)) for _ in shape)
             file.create_dataset(name, large, "f8", chunks=True, compression="gzip")
-        elif shape and how in (20, 21, 22):
+        elif small and shape and how in (20, 21, 22):
             if how == 20:  # chunks out of proportion
                 chunks, packing = (10**6, *shape[1:]), {"compression": "gzip"}
             elif how == 21:  # a filter without bound
