@@ -18,7 +18,9 @@ def plot(
     measure: Annotated[
         str | None,
         typer.Option(
-            "--measure", metavar="M", help="Deviation plotted for a study: mean, last, max or paper [default: mean]."
+            "--measure",
+            metavar="M",
+            help="Deviation plotted for a study: mean, last, max, free (rows without contacts) or paper [default: mean].",
         ),
     ] = None,
     out: Annotated[

@@ -51,6 +51,7 @@ def run_cell(job: Job, cell: Cell) -> Record:
         summary, energy = result.summary, result.summary["energy"]
         record |= {"status": summary["status"], "reason": result.reason, "steps": summary["steps"], "dt": summary["dt"]}
         record |= {name: energy[name] for name in ("drift_mean", "drift_last", "drift_max")}
+        record["drift_free"] = summary["edges"]["drift_free"]
         record |= {"energy_initial": energy["initial"], "energy_final": energy["final"]}
         record |= {"wall_s": summary["wall_s"], "us_per_step": summary["us_per_step"]}
         spheres = {clump.name: clump.spheres for clump in result.trajectory.clumps}

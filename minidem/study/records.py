@@ -23,7 +23,7 @@ from .plan import Cell, Study
 
 Record = dict[str, Any]
 
-RESULTS = (  # the same on every machine and with every executor; drifts as in `run --json`
+RESULTS = (  # the same on every machine and with every executor; drifts as in `run --json`, drift_free is of its "edges"
     "status",
     "reason",
     "steps",
@@ -34,6 +34,7 @@ RESULTS = (  # the same on every machine and with every executor; drifts as in `
     "drift_mean",
     "drift_last",
     "drift_max",
+    "drift_free",
     "momentum_change",
     "angular_momentum_change",
 )

@@ -23,6 +23,7 @@ MEASURES = {  # which deviation of a run is plotted
     "mean": f"mean of {DEVIATION}",
     "last": f"{DEVIATION} at the end",
     "max": f"largest {DEVIATION}",
+    "free": f"mean of {DEVIATION} in rows without contacts",
     "paper": f"smaller of mean and last {DEVIATION}",  # as in the script of the SPIRAL paper
 }
 GUIDES = ("-.", ":", "-")  # line styles of the guides for order 0, 1, 2, ...
