@@ -23,6 +23,8 @@ autodoc_typehints = "description"
 autodoc_typehints_format = "short"
 autodoc_member_order = "bysource"
 autoclass_content = "both"
+toc_object_entries_show_parents = "all"  # minidem.register and minidem.laws.register differ
+smartquotes = False  # of docstrings, which name options such as --plugin
 
 html_theme = "pydata_sphinx_theme"
 html_title = f"minidem {__version__}"

@@ -20,7 +20,8 @@ def plot(
         typer.Option(
             "--measure",
             metavar="M",
-            help="Deviation plotted for a study: mean, last, max, free (rows without contacts) or paper [default: mean].",
+            help="Deviation plotted for a study: mean, last, max, free (in rows without contacts) or paper (the smaller of "
+            "mean and last) [default: mean].",
         ),
     ] = None,
     out: Annotated[
@@ -34,6 +35,10 @@ def plot(
     ] = None,
     columns: Annotated[
         int | None, typer.Option("--columns", metavar="N", help="As wide as 1 or 2 columns of a page: 85 or 175 mm.")
+    ] = None,
+    label: Annotated[
+        list[str] | None,
+        typer.Option("--label", metavar="TEXT", help="Name of a run in the legend; repeatable, one for each DIR, in order."),
     ] = None,
     title: Annotated[str | None, typer.Option("--title", metavar="TEXT", help="Title; empty for none.")] = None,
     xlim: Annotated[str | None, typer.Option("--xlim", metavar="LOW:HIGH", help="Ends of the x axis.")] = None,
@@ -55,7 +60,7 @@ def plot(
     """
     from ..views.plots import formats_of, layout_of, plot_of, stem_of, write
 
-    drawn = plot_of(directories, measure, layout_of(columns, title, xlim, ylim, xlabel, ylabel))
+    drawn = plot_of(directories, measure, layout_of(columns, title, xlim, ylim, xlabel, ylabel), label or ())
     files = [str(file) for file in write(drawn, stem_of(directories, out, overwrite), formats_of(out))]
     if json_:
         print(json.dumps({"files": files, **drawn.report}))

@@ -177,7 +177,7 @@ def run_table(summary: dict[str, Any], planned: int) -> str:
         "set-up": f"{summary['compile_s']:.2f} s",
         "energy": "initial {initial} J, final {final} J".format(**energy),
         "energy drift": "mean {drift_mean}, last {drift_last}, max {drift_max}".format(**energy),
-        **lines_of(summary["edges"]),
+        **(lines_of(summary["edges"]) if "edges" in summary else {}),  # not in summaries of earlier versions
         "written to": summary["run_dir"],
         "status": summary["status"],
     }

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from .options import Json, Overwrite, Quiet
+from .terminal import print_message
 
 
 def clump(
@@ -31,16 +32,20 @@ def clump(
     """Fit a clump of spheres to a surface mesh.
 
     Writes the spheres as CSV, for `file = ` in a scenario, and a picture of both.
+    Warns if spheres are apart from the others.
     """
     from ..views.fit import write_fit
 
     report = write_fit(mesh, out, spheres, min_radius, target_error, scale, density, overwrite)
+    if report["note"]:
+        print_message(report["note"])
     if json_:
         print(json.dumps(report))
     if json_ or quiet:
         return
     errors = report["errors"]
-    print(f"spheres       {report['spheres']}, smallest radius {report['smallest_radius']:.4g} m")
+    parts = f", in {report['parts']} parts" if report["parts"] > 1 else ""
+    print(f"spheres       {report['spheres']}{parts}, smallest radius {report['smallest_radius']:.4g} m")
     print(f"mass          {report['mass']:.5g} kg, volume {report['volume']:.5g} m3")
     print(f"fit           relative volume error {errors['volume']:.1e}, centre off by {errors['centre']:.1e} of the size,")
     print(f"              largest relative error of a principal moment {errors['inertia']:.1e},")

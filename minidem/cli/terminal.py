@@ -50,7 +50,7 @@ def is_hidden(quiet: bool) -> bool:
 
 @contextlib.contextmanager
 def preparations_shown(quiet: bool) -> Iterator[None]:
-    """Show on stderr, in one line that goes again, how far preparations are that take longer than PATIENCE."""
+    """Show on stderr, in one line that is erased afterwards, how far preparations are that take longer than PATIENCE."""
     if is_hidden(quiet):
         yield
         return
@@ -81,6 +81,7 @@ def progress_bar(name: str, quiet: bool) -> Iterator[Callable[["Progress"], None
     from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
 
+    name = escape(printable(name))
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -89,7 +90,7 @@ def progress_bar(name: str, quiet: bool) -> Iterator[Callable[["Progress"], None
         TextColumn("energy drift {task.fields[drift]}"),
     )
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(escape(printable(name)), total=None, drift="")
+        task = bar.add_task(name, total=None, drift="")
 
         def prepare(what: str, part: float) -> None:
             bar.update(task, description=f"{name}: {what}", completed=part, total=1.0)

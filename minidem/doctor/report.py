@@ -17,7 +17,7 @@ def report(as_json: bool) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):  # also without the command line
         sys.stdout.reconfigure(errors="backslashreplace")  # folder names may hold any character
     if not as_json and sys.stderr.isatty():
-        print("checking; takes half a minute if kernels must be compiled ...", file=sys.stderr, flush=True)
+        print("checking; takes up to half a minute if kernels must be compiled ...", file=sys.stderr, flush=True)
     checks = []
     with contextlib.closing(examined()) as ongoing:
         for check in ongoing:

@@ -125,14 +125,15 @@ def make_room(world):
     """Make room for the wanted number of candidates and some more. The lists are empty and outdated afterwards."""
     capacity = (SPARE * world.lists.wanted).astype(np.int64) + 16
     room = np.cumsum((capacity // CHUNK + 1) * CHUNK)  # blocks begin with a chunk of their own, and have a pair to spare
-    for lists in (world.lists, world.close):
-        lists.room[1:], lists.capacity[:] = room, capacity
-        for values in (lists.subject, lists.candidate):  # in place: memory for two sets of lists is not needed
-            values.resize(room[-1], refcheck=False)
+    touching, both = world.touching, (world.lists, world.close)
+    for lists in both:
         lists.old_position[:] = np.nan
-    touching = world.touching
-    touching.held.resize(room[-1], refcheck=False)
+    # In place: memory for two sets of lists is not needed. All arrays before the numbers, because memory may be too little.
+    for values in (touching.held, *(values for lists in both for values in (lists.subject, lists.candidate))):
+        values.resize(room[-1], refcheck=False)
     touching.word.resize(4 * room[-1] // CHUNK, refcheck=False)
+    for lists in both:
+        lists.room[1:], lists.capacity[:] = room, capacity
     touching.word[:] = 0
     touching.count[:, HELD] = UNKNOWN
 

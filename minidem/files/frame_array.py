@@ -69,6 +69,8 @@ class FrameArray(NDArrayOperatorsMixin):
         return self._read(slice(0, len(self))).astype(dtype or self.dtype, copy=False)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        if any(isinstance(values, FrameArray) for values in options.get("out", ())):
+            raise TypeError("the numbers of a trajectory are read-only; change a copy: numpy.asarray(...)")
         read = [np.asarray(values) if isinstance(values, FrameArray) else values for values in inputs]
         return getattr(ufunc, method)(*read, **options)
 

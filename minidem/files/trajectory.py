@@ -105,6 +105,7 @@ class Trajectory:
     def __init__(self, run: str | PathLike[str] | h5py.File):
         self._path: Path | None = None  # None for a run in memory
         self._seen = 0  # frames that are known to be whole
+        self._replaced = False  # whether the file was not there when it was to be opened again
         if isinstance(run, h5py.File):
             self._file = run
         else:
@@ -182,6 +183,7 @@ class Trajectory:
     def close(self) -> None:
         """Close the file; nothing can be read afterwards."""
         self._file.close()
+        self._replaced = False
 
     def __repr__(self) -> str:
         facts = ", ".join(self._facts().values()) if self._file else "closed"
@@ -236,7 +238,7 @@ class Trajectory:
 
     @property
     def observables(self) -> EnergyLog:
-        """The energy log by name: step, time (s), the energies (J), edge_error (J; not in runs of minidem 0.1), momentum
+        """The energy log by name: step, time (s), the energies (J), edge_error (J) if the run recorded it, momentum
         (kg m/s), angular_momentum (J s)."""
         shapes: dict[str, tuple[int, ...]] = {name: () for name in ENERGIES} | {name: (3,) for name in VECTORS}
         with self._reading():
@@ -362,7 +364,7 @@ class Trajectory:
     @contextlib.contextmanager
     def _reading(self, otherwise: str = "") -> Iterator[None]:
         """Turns any error of h5py about a damaged or foreign file into one InputError."""
-        if not self._file:
+        if not self._file and not self._replaced:
             raise ValueError(f"{self._name}: is closed")
         try:
             yield
@@ -380,7 +382,9 @@ class Trajectory:
 
     def _up_to_date(self) -> h5py.File:
         """The file, opened again if it may have grown. (The refresh of a dataset fails in HDF5 2.0.)"""
-        if self.may_grow and self._path is not None:
+        if self._path is not None and (self._replaced or self.may_grow):
             self._file.close()
+            self._replaced = True  # until there is a file to open: its writer may just be replacing it
             self._file = opened(self._path)
+            self._replaced = False
         return self._file

@@ -97,7 +97,9 @@ def checked(name: str, integrator: str, dt: float | None, end: float | None) -> 
     if name not in CASES:
         raise unknown_name("case", name, CASES)
     if integrator not in SCHEMES:
-        raise unknown_name("integrator", integrator, SCHEMES)
+        from ..scenario.plugins import plugin_hint
+
+        raise InputError(f"{unknown_name('integrator', integrator, SCHEMES)}{plugin_hint()}")
     case = CASES[name]
     end = case.end if end is None else end
     dt = min(case.dt, end) if dt is None else dt

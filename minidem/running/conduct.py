@@ -248,7 +248,7 @@ def recorded(
             began, wanted = time.perf_counter(), clock.steps(milestone - simulation.step)
             try:
                 simulation.advance(wanted)
-            except (PhysicsError, MemoryError) as error:
+            except PhysicsError as error:
                 reason = str(error)
             clock.took(wanted, time.perf_counter() - began)
             on_progress(Progress(simulation.step, steps, drift))

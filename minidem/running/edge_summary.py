@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
-OF_THE_TWO = {"drift": "is less", "bounded": "dominates"}  # of drift and bounded error, by which is larger
+OF_THE_TWO = {"drift": "is smaller", "bounded": "dominates"}  # what the bounded error is, by which of the two is larger
 
 
 class EdgeSummary(NamedTuple):
@@ -68,7 +68,9 @@ def lines_of(found: dict[str, Any]) -> dict[str, str]:
     if found["drift"] is None:
         return {"edges": f"{found['edges']}, {contacts}"}
     more = f"bounded error within contacts {found['bounded']:.3g}, which {OF_THE_TWO[found['larger']]}"
-    if found["drift_free"] is None:
+    if "drift_free" not in found:  # of an earlier version
+        error = {"drift": f"{found['drift']:.3g}; {more}"}
+    elif found["drift_free"] is None:
         error = {"drift": f"{found['drift']:.3g} of the modified energy, since all rows have contacts; {more}"}
     else:
         sizes = f"mean {found['drift_free']:.3g}, last {found['drift']:.3g} in rows without contacts"

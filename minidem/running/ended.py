@@ -19,7 +19,7 @@ def has_ended(directory: Path, manifest: dict[str, Any], steps: int) -> bool:
             return bool(trajectory.step[-1:].tolist() == [steps])
     if summary["status"] == "failed" and isinstance(reason, str) and reason and summary["steps"] <= steps:
         with Trajectory(directory) as trajectory:
-            return all((steps <= summary["steps"]).all() for steps in (trajectory.step, trajectory.observables["step"]))
+            return all((rows <= summary["steps"]).all() for rows in (trajectory.step, trajectory.observables["step"]))
     return False
 
 

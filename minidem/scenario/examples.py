@@ -68,7 +68,7 @@ def example_texts(name: str) -> dict[str, str]:
 def advice_for_missing(path: str | os.PathLike[str]) -> str:
     """What to do about a scenario or study file that does not exist."""
     path = Path(path)
-    if path.suffix == "" and path.with_name(f"{path.name}.toml").is_file():
+    if path.name and path.suffix == "" and path.with_name(f"{path.name}.toml").is_file():
         return f"did you mean {path}.toml?"
     meant = nearest(path.stem, EXAMPLES)
     if meant is None:

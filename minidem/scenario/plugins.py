@@ -114,9 +114,10 @@ def known_after_search(name: str, catalogue: Mapping[str, Any]) -> bool:
     return name in catalogue
 
 
-def fault_hint() -> str:
-    """What to add to a message about an unknown name: the plugins that could not be loaded."""
-    return "".join(f"; not loaded: {fault}" for fault in installed_faults())
+def plugin_hint() -> str:
+    """What to add to a message about an unknown name: how to load a plugin, and those that could not be loaded."""
+    faults = "".join(f"; not loaded: {fault}" for fault in installed_faults())
+    return f"; load your own with --plugin FILE.py{faults}"
 
 
 def _call(found: Any) -> None:

@@ -11,7 +11,7 @@ from pydantic import PlainValidator, ValidationInfo
 from ..errors import LISTED, nearest
 from ..shapes import MAX_SPHERES
 from .accepting import JSON, accepts, accepts_names
-from .plugins import fault_hint, known_after_search
+from .plugins import known_after_search, plugin_hint
 from .writing import brief, key_text, shown, value_text
 
 MAX_COUNT = 10**7  # frames, energy rows
@@ -222,7 +222,7 @@ drift = above(0, 1)
 
 def drift_wish(given: Any) -> float | None:
     """The x of "drift x"; None if this is no such text, ValueError without a message if x is no drift."""
-    word, _, wish = given.strip().partition(" ") if isinstance(given, str) else ("", "", "")
+    word, wish = [*(given.split(maxsplit=1) if isinstance(given, str) else ()), "", ""][:2]
     return drift(float(wish)) if word == "drift" else None
 
 
@@ -232,7 +232,7 @@ _NUMBER = r"[0-9.]+([eE][+-]?[0-9]+)?"
 @accepts(
     anyOf=[
         {"type": "number", "exclusiveMinimum": 0, "maximum": MOST},
-        {"type": "string", "pattern": rf"^\s*({_NUMBER} +rayleigh|drift +{_NUMBER})\s*$"},
+        {"type": "string", "pattern": rf"^\s*({_NUMBER} +rayleigh|drift\s+{_NUMBER})\s*$"},
     ]
 )
 def time_step(value: Any) -> float | str:
@@ -277,7 +277,7 @@ def integrator(value: Any) -> str:
     from ..engine.rotation.registry import SCHEMES
 
     if not known_after_search(name := text(value), SCHEMES):
-        raise ValueError(unknown("integrator", name, SCHEMES) + fault_hint())
+        raise ValueError(unknown("integrator", name, SCHEMES) + plugin_hint())
     if (evaluations := SCHEMES[name].torque_evaluations) > 1:
         raise ValueError(f'"{name}" needs {evaluations} torque evaluations per step: only for `minidem rotor`')
     return name
@@ -289,7 +289,7 @@ def contact_law(value: Any) -> str:
     from ..engine.contact.registry import LAWS
 
     if not known_after_search(name := text(value), LAWS):
-        raise ValueError(unknown("contact law", name, LAWS) + fault_hint())
+        raise ValueError(unknown("contact law", name, LAWS) + plugin_hint())
     return name
 
 

@@ -17,6 +17,7 @@ from ..errors import InputError
 from ..progress import report
 from .clump import make_clump
 from .mesh import Mesh
+from .parts import parts_of
 from .union import union_moments
 
 Array = NDArray[np.float64]
@@ -115,7 +116,8 @@ def voxelised(mesh: Mesh, edge: float) -> tuple[NDArray[np.bool_], Array, float]
     from vtkmodules.vtkImagingStencil import vtkImageStencilToImage, vtkPolyDataToImageStencil
 
     low, high = mesh.points.min(axis=0) - edge, mesh.points.max(axis=0) + edge
-    wanted = np.ceil((high - low) / edge) + 1
+    with np.errstate(divide="ignore"):  # a mesh may be so small that its volume is 0
+        wanted = np.ceil((high - low) / edge) + 1
     if not np.prod(wanted) <= MOST_VOXELS:
         part = f"{np.prod(wanted):.2g} voxels, of which about {VOXELS} are inside"
         raise InputError(f"the mesh fills too little of its bounding box ({part}); turn it along an axis, or fit its parts")
@@ -163,8 +165,12 @@ def csv_text(fit: Fit, mesh: Mesh, source: str) -> str:
 def fit_report(fit: Fit, density: float) -> dict[str, Any]:
     """The errors of a fit and the mass properties of its clump, for JSON; `density` in kg/m3."""
     clump = make_clump(fit.spheres, density)
+    parts = parts_of(fit.spheres)
     return {
         "spheres": len(fit.spheres),
+        "parts": int(parts.max()) + 1,
+        "detached": int(np.count_nonzero(parts)),
+        "note": note_on_parts(fit, parts),
         "smallest_radius": float(fit.spheres[:, 3].min()),
         "mass": clump.mass,
         "volume": clump.volume,
@@ -179,3 +185,17 @@ def fit_report(fit: Fit, density: float) -> dict[str, Any]:
             "max_distance": fit.distance_max,
         },
     }
+
+
+def note_on_parts(fit: Fit, parts: NDArray[np.int64]) -> str | None:
+    """A warning if spheres of a fit are apart from the others, with the remedy; `parts` (n,) as of `parts_of`."""
+    apart = parts > 0
+    if not apart.any():
+        return None
+    count = np.count_nonzero(apart)
+    larger = 2 * float(fit.spheres[apart, 3].max() - fit.growth)  # the smallest radius holds before they grow
+    return (
+        f"warning: the clump is in {parts.max() + 1} parts that do not touch: {count} of {len(parts)} spheres "
+        f"{'is' if count == 1 else 'are'} apart from the largest part; "
+        f"give --min-radius R, for example {larger:.2g}, or more --spheres"
+    )

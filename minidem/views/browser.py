@@ -8,7 +8,7 @@ from typing import Any
 from ..errors import InputError
 from ..files.trajectory import Trajectory
 from .camera import aim, light
-from .colours import FIELDS
+from .colours import fields_of
 from .plotter import new_plotter
 from .scene import Scene
 from .space import shown_space, some_frames
@@ -79,14 +79,14 @@ class BrowserView:
                     v_model=("frame", 0), min=0, max=("last",), step=1, hide_details=True, id="time", classes="mx-4"
                 )
                 vuetify.VBtn("{{ follow ? 'following' : 'follow' }}", id="follow", click="follow = !follow", **button)
-                colours = {"items": ("colours", list(FIELDS)), "density": "compact", "hide_details": True}
+                colours = {"items": ("colours", fields_of(self.trajectory)), "density": "compact", "hide_details": True}
                 vuetify.VSelect(v_model=("colour", "species"), style="max-width: 9em", variant="plain", **colours)
                 vuetify.VLabel("{{ caption }}", id="caption", classes="mx-2", style="min-width: 15em")
 
     def draw(self, **_: Any) -> None:
         """Draw the frame and the colours that the page asks for."""
         frame = min(max(int(self.state.frame), 0), len(self.trajectory) - 1)
-        if self.state.colour != self.scene.colour_by and self.state.colour in FIELDS:
+        if self.state.colour != self.scene.colour_by and self.state.colour in fields_of(self.trajectory):
             self.scene.use(self.state.colour, some_frames(self.trajectory))
         shown = self.trajectory.frame(frame)
         self.scene.show(shown)

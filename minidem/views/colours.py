@@ -32,6 +32,12 @@ FIELDS: dict[str, str] = {  # what bodies may be coloured by: title of the scale
 }
 
 
+def fields_of(trajectory: Trajectory) -> list[str]:
+    """Names of FIELDS that the trajectory has the numbers for."""
+    needed = {"speed": {"velocity"}, "spin": {"angular_velocity"}, "energy": {"velocity", "angular_velocity"}}
+    return [name for name in FIELDS if needed.get(name, set()) <= set(trajectory.fields)]
+
+
 def check_colour(name: str) -> None:
     """Raise InputError unless bodies may be coloured by that name."""
     if name not in FIELDS:
@@ -70,9 +76,12 @@ def field_of(trajectory: Trajectory, frame: Frame, name: str) -> Array | None:
 
 
 def scaled_colours(values: Array, span: tuple[float, float], colour_map: str = SCALE) -> Bytes:
-    """Colours of values (n,) on a scale from span[0] to span[1], shape (n, 3)."""
+    """Colours of values (n,) on a scale from span[0] to span[1], shape (n, 3); the middle one if the ends are the same."""
     from matplotlib import colormaps
 
-    part = np.clip((np.nan_to_num(values) - span[0]) / (span[1] - span[0]), 0.0, 1.0)
+    if span[0] == span[1]:
+        part = np.full(len(values), 0.5)
+    else:
+        part = np.clip((np.nan_to_num(values) - span[0]) / (span[1] - span[0]), 0.0, 1.0)
     colours: Bytes = (255 * colormaps[colour_map](part)[:, :3]).astype(np.uint8)
     return colours

@@ -6,9 +6,10 @@ from functools import cache
 from pathlib import Path
 
 import matplotlib
+from matplotlib import colormaps
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.cm import ScalarMappable
-from matplotlib.colors import Normalize
+from matplotlib.colors import ListedColormap, Normalize
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from PIL import Image, ImageDraw, ImageFont
@@ -36,13 +37,22 @@ def write_time(image: Image.Image, time: float, ink: str) -> None:
 
 
 def bar_figure(title: str, span: tuple[float, float], colour_map: str, height: int, ink: str) -> Figure:
-    """The colour scale of a picture `height` pixels high, as a figure of 100 pixels per inch."""
+    """The colour scale of a picture `height` pixels high, as a figure of 100 pixels per inch.
+
+    If both ends of `span` are the same, the bar has one colour and one label, this value: there is no range to show.
+    """
     points = 0.72 * text_height(height)
     figure = Figure(figsize=(0.03 * height / 100, 0.6 * height / 100), dpi=100)
     axis = figure.add_axes((0.0, 0.0, 1.0, 1.0))
-    bar = figure.colorbar(ScalarMappable(Normalize(*span), colour_map), cax=axis)
-    bar.locator = MaxNLocator(5)
-    bar.update_ticks()
+    value, last = span
+    if value == last:
+        wide, only = max(1.0, abs(value)), ListedColormap([colormaps[colour_map](0.5)])
+        bar = figure.colorbar(ScalarMappable(Normalize(value - wide, value + wide), only), cax=axis)
+        bar.set_ticks([value], labels=[f"{value:.4g}"])
+    else:
+        bar = figure.colorbar(ScalarMappable(Normalize(*span), colour_map), cax=axis)
+        bar.locator = MaxNLocator(5)
+        bar.update_ticks()
     bar.set_label(title, size=points, color=ink)
     bar.ax.tick_params(labelsize=points, color=ink, labelcolor=ink)
     bar.ax.yaxis.get_offset_text().set(size=points, color=ink)
@@ -61,7 +71,11 @@ def colour_bar(title: str, span: tuple[float, float], colour_map: str, height: i
 
 def put_bar(image: Image.Image, bar: Image.Image) -> None:
     """Draw the colour scale at the right edge of an image, in the middle of its height."""
-    image.paste(bar, (image.width - bar.width - round(0.015 * image.width), (image.height - bar.height) // 2), bar)
+    place = image.width - bar.width - round(0.015 * image.width), (image.height - bar.height) // 2
+    if image.mode == "RGBA":  # paste would mix the transparency, too
+        image.alpha_composite(bar, place)
+    else:
+        image.paste(bar, place, bar)
 
 
 def round_length(longest: float) -> float:
@@ -88,5 +102,6 @@ def put_scale_bar(image: Image.Image, per_metre: float, ink: str, right: int = 0
     thick = max(2, size // 5)
     draw = ImageDraw.Draw(image)
     draw.rectangle((round(start), bottom - thick, round(end) - 1, bottom - 1), fill=ink)
-    draw.text(((start + end) / 2, bottom - 1.6 * thick), length_text(length), fill=ink, font=font(size), anchor="mb")
+    above = bottom - thick - round(0.4 * size)  # clear of the bar
+    draw.text(((start + end) / 2, above), length_text(length), fill=ink, font=font(size), anchor="mb")
     return length

@@ -14,20 +14,28 @@ FIGURES = ("png", "svg", "pdf")  # endings that choose one format
 BOTH = ("png", "svg")  # what is written without such an ending
 
 
-def plot_of(directories: Sequence[Path], measure: str | None = None, layout: Layout = DEFAULT) -> Plot:
-    """The plot of one study, or of one or several runs. `measure` is one of MEASURES, for studies only."""
+def plot_of(
+    directories: Sequence[Path], measure: str | None = None, layout: Layout = DEFAULT, labels: Sequence[str] = ()
+) -> Plot:
+    """The plot of one study, or of one or several runs. `measure` is one of MEASURES, for studies only; `labels` are the
+    names of the runs in the legend, one for each directory."""
     if measure is not None and measure not in MEASURES:
         raise unknown_name("measure", measure, MEASURES)
-    directories = list({directory.resolve(): directory for directory in directories}.values())
+    if labels and len(labels) != len(directories):
+        raise InputError(f"--label: {len(labels)} given for {len(directories)} directories; give one for each, in order")
+    last = {directory.resolve(): k for k, directory in enumerate(directories)}  # a run given twice counts once
+    directories, labels = [directories[k] for k in last.values()], [labels[k] for k in last.values() if labels]
     kinds = {directory: kind_of(directory) for directory in directories}
     studies = [directory for directory, kind in kinds.items() if kind == "study"]
     if not studies:
         if measure is not None:
             raise InputError(f"--measure {measure}: is for studies, but {directories[0]} is a run")
-        return runs_plot(directories, layout)
+        return runs_plot(directories, layout, labels)
     if len(directories) > 1:
         beside = directories[1 - directories.index(studies[0])] if len(directories) == 2 else "others"
         raise InputError(f"{studies[0]}: cannot be plotted together with {beside}; give one study, or runs only")
+    if labels:
+        raise InputError(f"--label {labels[0]}: is for runs, but {studies[0]} is a study")
     return study_plot(studies[0], measure or "mean", layout)
 
 
@@ -51,7 +59,7 @@ def kind_of(directory: Path) -> str:
 def stem_of(directories: Sequence[Path], out: Path | None, overwrite: bool) -> Path:
     """Path of the files without suffix, checked: no such file exists, or `overwrite` is set."""
     stem = out or (directories[0] / "plot" if len(directories) == 1 else Path("energy"))
-    if stem.suffix[1:] in (*FIGURES, "csv"):
+    if stem.suffix[1:].lower() in (*FIGURES, "csv"):
         stem = stem.with_suffix("")
     try:
         if stem.is_dir():
@@ -69,7 +77,7 @@ def named(stem: Path, suffix: str) -> Path:
 
 def formats_of(out: Path | None) -> tuple[str, ...]:
     """The formats of the figure: the one that the ending of a file names, or PNG and SVG."""
-    return (out.suffix[1:],) if out is not None and out.suffix[1:] in FIGURES else BOTH
+    return (out.suffix[1:].lower(),) if out is not None and out.suffix[1:].lower() in FIGURES else BOTH
 
 
 def layout_of(

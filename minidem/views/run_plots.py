@@ -21,6 +21,7 @@ from .styles import styles_of
 
 Array = NDArray[np.float64]
 
+SHORTEST = 1e-4  # part of the largest energy that the axis of total energies shows at least: its numbers stay short
 TERMS = {  # columns of the energy log: label, colour, line style
     "kinetic_translational": ("kinetic, translational", BLUE, "-"),
     "kinetic_rotational": ("kinetic, rotational", VERMILION, "--"),
@@ -37,6 +38,7 @@ class Run:
     directory: Path
     integrator: str
     dt: float  # s
+    edges: str  # of contacts: "plain" or "corrected"
     status: str  # as in the manifest; "running" if the run was killed
     log: Mapping[str, Array]  # energies (J), step and time (s), shape (rows,) each
     initial: float  # initial energy, J: exact if the run ended, otherwise that of the first row
@@ -66,17 +68,24 @@ def read_run(directory: Path) -> Run:
         dt = log["time"][-1] / log["step"][-1] if log["step"][-1] else math.nan
     dt = float(dt)
     manifest = manifest_of(directory)
-    known: Any = manifest
-    for key in ("summary", "energy", "initial"):
-        known = known.get(key) if isinstance(known, dict) else None
+    known = nested(manifest, "summary", "energy", "initial")
     initial = float(known if is_finite(known) else log["total"][0])  # killed, or no initial energy
-    return Run(directory, integrator, dt, str(manifest.get("status", "running")), log, initial)
+    edges = nested(scenario, "contact", "edges")
+    edges = edges if isinstance(edges, str) else "plain"  # runs of earlier versions have no edges
+    return Run(directory, integrator, dt, edges, str(manifest.get("status", "running")), log, initial)
 
 
-def runs_plot(directories: Sequence[Path], layout: Layout = DEFAULT) -> Plot:
-    """Energies of runs over time, and their relative deviation."""
+def nested(known: Any, *keys: str) -> Any:
+    """The value under these keys of dictionaries in dictionaries; None if there is none."""
+    for key in keys:
+        known = known.get(key) if isinstance(known, dict) else None
+    return known
+
+
+def runs_plot(directories: Sequence[Path], layout: Layout = DEFAULT, labels: Sequence[str] = ()) -> Plot:
+    """Energies of runs over time, and their relative deviation. `labels` name the runs; without, what differs does."""
     runs = [read_run(directory) for directory in directories]
-    labels = run_labels(runs)
+    labels = labels or run_labels(runs)
     tables = [columns_of(run) for run in runs]
     columns = {name: [value for table in tables for value in table[name]] for name in tables[0]}
     report = {"runs": [report_of(run, label) for run, label in zip(runs, labels, strict=True)]}
@@ -116,8 +125,9 @@ def report_of(run: Run, label: str) -> dict[str, Any]:
 
 
 def run_labels(runs: Sequence[Run]) -> list[str]:
-    """Integrator and time step of each run, with the directory if these are equal."""
-    labels = [f"{run.integrator}, dt {run.dt:.4g} s" for run in runs]
+    """Integrator and time step of each run, the edges if they differ, and the directory if all of these are equal."""
+    differ = len({run.edges for run in runs}) > 1
+    labels = [f"{run.integrator}, dt {run.dt:.4g} s{f', edges {run.edges}' if differ else ''}" for run in runs]
     return [
         f"{label} ({run.directory})" if labels.count(label) > 1 else label for run, label in zip(runs, labels, strict=True)
     ]
@@ -127,6 +137,7 @@ def runs_figure(runs: Sequence[Run], labels: Sequence[str], layout: Layout = DEF
     """Top: the energy terms of a single run, or the total energies of several. Bottom: their deviations."""
     height = min(layout.width, SCREEN) * (1.25 if layout.columns == 1 else 1.0)
     figure, (energies, deviations) = new_figure(2, 1, width=layout.width, height=height)
+    energies.sharex(deviations)  # also where the first rows have no deviation to draw
     integrators, labels = [run.integrator for run in runs], [as_label(label) for label in labels]
     styles = styles_of(integrators if len(set(integrators)) == len(runs) else labels)
     for k, (run, label, look) in enumerate(zip(runs, labels, styles, strict=True)):
@@ -141,6 +152,8 @@ def runs_figure(runs: Sequence[Run], labels: Sequence[str], layout: Layout = DEF
                 energies.plot(runs[0].log["time"], runs[0].log[name], line, color=colour, linewidth=1, label=label)
         ncols = 2 if layout.columns == 1 else 3
         energies.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=ncols, fontsize=8, frameon=False)
+    else:
+        plain_numbers(energies)
     energies.set(ylabel="energy (J)" if len(runs) == 1 else "total energy (J)")
     deviations.set(xlabel="time (s)", ylabel=DEVIATION)
     seen = np.concatenate([positive(run.deviation) for run in runs])
@@ -152,6 +165,15 @@ def runs_figure(runs: Sequence[Run], labels: Sequence[str], layout: Layout = DEF
     columns = layout.legend_columns(labels, 3)
     figure.legend(*deviations.get_legend_handles_labels(), loc="outside lower center", ncols=columns, fontsize=8)
     return figure
+
+
+def plain_numbers(axis: Any) -> None:
+    """Show energies without an offset that is to be added. Smaller differences are seen in the deviation."""
+    low, high = axis.get_ylim()
+    missing = SHORTEST * max(abs(low), abs(high)) - (high - low)
+    if missing > 0:
+        axis.set_ylim(low - missing / 2, high + missing / 2)
+    axis.ticklabel_format(axis="y", useOffset=False)
 
 
 def positive(values: Array) -> Array:

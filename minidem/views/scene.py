@@ -21,6 +21,7 @@ Bytes = NDArray[np.uint8]
 WALL: dict[str, Any] = {"color": FLOOR, "ambient": 0.8, "diffuse": 0.25, "specular": 0.0}
 SIDE: dict[str, Any] = {"color": SIDES, "ambient": 0.94, "diffuse": 0.08, "specular": 0.0}
 DEPTH = 1e-3  # of the surface of a wall behind its outline, relative to the size of the space
+SAME = 1e-12  # numbers that differ by less, relative to the largest, differ by round-off: their scale has no range
 
 
 class Balls:
@@ -109,7 +110,10 @@ class Scene:
     ):
         self.trajectory, self.plotter, self.colour_by, self.look = trajectory, plotter, colour_by, look
         self.plain = plain_colours(trajectory)
-        self.range: tuple[float, float] | None = None  # of the numbers that colours stand for; None for plain colours
+        self.range: tuple[float, float] | None = (
+            None  # of the numbers that colours stand for, both the same if there is only
+        )
+        # one; None for plain colours
         self.parts: list[Balls | Surfaces] = []
         shapes = {} if spheres else chess_pieces(trajectory, coarse)
         body, local, radius = trajectory.sphere_layout
@@ -144,8 +148,9 @@ class Scene:
         values = [field_of(self.trajectory, frame, colour_by) for frame in frames]
         if values and values[0] is not None:
             finite = np.concatenate([v[np.isfinite(v)] for v in values if v is not None])
-            low, high = self.look.span or ((float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0))
-            self.range = (low, high if high > low else low + 1.0)
+            low, high = self.look.span or ((float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0))
+            same = high - low <= SAME * max(abs(low), abs(high))
+            self.range = (low, low if same else high)
 
     def body_at(self, actor: Any, point: int) -> int | None:
         """Number of the body that a picked point belongs to; None if it is no point of a body."""

@@ -25,7 +25,9 @@ def main() -> int:
     run, frame, colour, spheres = sys.argv[1:]
     try:
         with Trajectory(run) as trajectory:
-            view = BrowserView(trajectory, int(frame), colour, spheres == "spheres", Path(run).name)
+            path = Path(run)
+            title = path.resolve().parent.name if path.name == "trajectory.h5" else path.name
+            view = BrowserView(trajectory, int(frame), colour, spheres == "spheres", title)
             view.serve(0, lambda address: print(address, flush=True))
     except InputError as error:
         print(error, file=sys.stderr)

@@ -23,13 +23,22 @@ class LiveScene:
     def __init__(self, run: Path, frame: int, colour: str, spheres: bool, height: int):
         command = [sys.executable, "-m", "minidem.views.serving", str(run), str(frame), colour]
         command.append("spheres" if spheres else "surfaces")
-        pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        self._process = subprocess.Popen(command, text=True, start_new_session=True, **pipes)  # spared by the stop button
-        self.height = height  # pixels
-        assert self._process.stdout is not None
-        self.address = self._process.stdout.readline().strip()  # of the page
-        if not self.address:
-            raise InputError(self._process.communicate()[1].strip() or "the scene could not be drawn")
+        with tempfile.TemporaryFile("w+") as said:  # a pipe that nobody reads would stop the process when it is full
+            self._process = subprocess.Popen(
+                command,
+                text=True,
+                start_new_session=True,  # spared by the stop button
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=said,
+            )
+            self.height = height  # pixels
+            assert self._process.stdout is not None
+            self.address = self._process.stdout.readline().strip()  # of the page
+            if not self.address:
+                self._process.wait()
+                said.seek(0)
+                raise InputError(said.read().strip() or "the scene could not be drawn")
         atexit.register(self.close)
 
     def close(self) -> None:

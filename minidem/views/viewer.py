@@ -5,7 +5,7 @@ from typing import Any
 
 from ..files.trajectory import Trajectory
 from .camera import aim, light
-from .colours import FIELDS, SLIDER
+from .colours import FIELDS, SLIDER, fields_of
 from .look import DEFAULT, Look
 from .overlays import FONT
 from .plotter import SIZE, new_plotter
@@ -74,9 +74,10 @@ class Viewer:
     def show(self, frame: int, move_slider: bool = False) -> None:
         """Show a frame, given its number."""
         self.frame = frame
-        self.scene.show(self.trajectory.frame(frame))
+        shown = self.trajectory.frame(frame)
+        self.scene.show(shown)
         self.plotter.add_text(
-            f"t = {self.trajectory.time[frame]:.4g} s   colour: {self.scene.colour_by}   (space, r, c, click)",
+            f"t = {shown.time:.4g} s   colour: {self.scene.colour_by}   (space, r, c, click)",
             position="upper_left",
             font_size=10,
             color=self.look.ink,
@@ -98,8 +99,8 @@ class Viewer:
             self.show((self.frame + 1) % len(self.trajectory), move_slider=True)
 
     def next_colour(self) -> None:
-        """Colour by the next of FIELDS."""
-        names = list(FIELDS)
+        """Colour by the next of FIELDS that the run has."""
+        names = fields_of(self.trajectory)
         self.scene.colour_by = names[(names.index(self.scene.colour_by) + 1) % len(names)]
         self.scale()
         self.show(self.frame)
@@ -114,12 +115,16 @@ class Viewer:
 def window_bar(title: str, span: tuple[float, float], look: Look) -> Any:
     """The colour scale of a window: it keeps its place when the window changes its size."""
     import pyvista
+    from matplotlib import colormaps
+    from matplotlib.colors import ListedColormap
     from vtkmodules.vtkRenderingAnnotation import vtkScalarBarActor
 
     bar = vtkScalarBarActor()
-    bar.SetLookupTable(pyvista.LookupTable(look.colour_map, scalar_range=span))
+    single = span[0] == span[1]
+    colours: Any = ListedColormap([colormaps[look.colour_map](0.5)]) if single else look.colour_map
+    bar.SetLookupTable(pyvista.LookupTable(colours, scalar_range=span))
     bar.SetTitle(title.replace(" (", "\n("))  # the unit in a line of its own
-    bar.SetNumberOfLabels(5)
+    bar.SetNumberOfLabels(1 if single else 5)
     bar.SetVerticalTitleSeparation(12)
     bar.SetPosition(0.86, 0.2)
     bar.SetWidth(0.09)
@@ -136,22 +141,17 @@ def window_bar(title: str, span: tuple[float, float], look: Look) -> Any:
     return bar
 
 
+UNITS = {"position": " m", "velocity": " m/s", "orientation": "", "angular_velocity": " rad/s"}
+
+
 def state_of(trajectory: Trajectory, frame: int, body: int) -> str:
-    """Text with name, mass (kg), state and kinetic energy (J) of a body at a frame."""
-    state = trajectory.frame(frame)
-    energy = trajectory.kinetic_energy(state)
-    clump = trajectory.clumps[trajectory.species[body]].name
-
-    def row(name: str) -> str:
-        return ", ".join(f"{value:.6g}" for value in getattr(state, name)[body])
-
-    return "\n".join(
-        [
-            f"body {body}, {clump}, {trajectory.mass[body]:.4g} kg, at {trajectory.time[frame]:.6g} s",
-            f"  position          ({row('position')}) m",
-            f"  velocity          ({row('velocity')}) m/s",
-            f"  orientation       ({row('orientation')})",
-            f"  angular velocity  ({row('angular_velocity')}) rad/s",
-            f"  kinetic energy    {energy[body]:.6g} J",
-        ]
-    )
+    """Text with name, mass (kg), state and kinetic energy (J) of a body at a frame, as far as the run has recorded them."""
+    state, clump = trajectory.frame(frame), trajectory.clumps[trajectory.species[body]].name
+    lines = [f"body {body}, {clump}, {trajectory.mass[body]:.4g} kg, at {state.time:.6g} s"]
+    for name, unit in UNITS.items():
+        if name in trajectory.fields:
+            numbers = ", ".join(f"{value:.6g}" for value in getattr(state, name)[body])
+            lines.append(f"  {name.replace('_', ' '):<16}  ({numbers}){unit}")
+    if "energy" in fields_of(trajectory):
+        lines.append(f"  kinetic energy    {trajectory.kinetic_energy(state)[body]:.6g} J")
+    return "\n".join(lines)

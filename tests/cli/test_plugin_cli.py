@@ -115,6 +115,7 @@ def test_without_the_plugin_the_name_is_unknown(minidem_command):
     ):
         outcome = minidem_command(*command)
         assert outcome.code == 2 and 'unknown integrator "mine"' in outcome.stderr
+        assert "load your own with --plugin FILE.py" in outcome.stderr
 
 
 def test_check_advise_rotor_and_lists(minidem_command, directory, plugin):

@@ -1,13 +1,16 @@
 """The documentation site builds without a warning and loads in a browser; its commands and code run."""
 
+import html
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 from browser import Browser
 
+import minidem
 from minidem.engine.rotation.registry import SCHEMES
 
 ROOT = Path(__file__).parents[2]
@@ -43,6 +46,11 @@ def test_every_command_and_class_has_its_place(site):
     python = (site / "reference" / "python.html").read_text()
     for name in ("minidem.run", "minidem.Simulation.advance", "minidem.Trajectory.frame", "minidem.laws.register"):
         assert f'id="{name}"' in python
+    assert all(re.search(rf'id="(module-)?minidem\.{name}"', python) for name in minidem.__all__)
+    assert "pydantic" not in python and "<locals>" not in html.unescape(python)  # what a user cannot use
+    contents = re.findall(r'<a class="reference internal nav-link[^>]*>(.*?)</a>', python, re.DOTALL)
+    names = [re.sub(r"<.*?>", "", entry).strip() for entry in contents]
+    assert [name for name in names if name.endswith("register()")] == ["minidem.register()", "minidem.laws.register()"]
     integrators = (site / "integrators.html").read_text()
     assert all(name in integrators for name in SCHEMES)
 
@@ -94,10 +102,28 @@ def test_code_runs(page, tmp_path):
     run_block("python", "".join(text for language, text in blocks(page) if language == "python"), tmp_path)
 
 
+def test_study_of_the_guide_is_the_example(minidem_command, directory):
+    """The TOML block of the page is what `minidem new first` writes beside rods.toml."""
+    assert minidem_command("new", "first").code == 0
+    (shown,) = re.findall(r"^```toml\n(.*?)^```", (DOCS / "howto/study.md").read_text(), re.DOTALL | re.MULTILINE)
+    assert {"schema": 1, **tomllib.loads(shown)} == tomllib.loads((directory / "first.toml").read_text())
+
+
+def test_every_extra_is_in_the_installation_guide():
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    assert set(re.findall(r"^\| `(\w+)` \|", (DOCS / "installation.md").read_text(), re.MULTILINE)) == set(extras)
+
+
+def test_pages_name_pages_by_links(site):
+    """No page of the site names another by its path alone."""
+    for page in site.rglob("*.html"):
+        text = re.sub(r"<a [^>]*>.*?</a>|</?(?:span|code)[^>]*>", "", page.read_text(), flags=re.DOTALL)
+        for path in re.findall(r"\bdocs/[\w/-]+\.md", text):
+            assert not (ROOT / path).exists(), (page.name, path)
+
+
 def test_scenarios_of_the_pages_are_read():
     """TOML blocks of the how-to pages are TOML, and their keys are those of scenarios."""
-    import tomllib
-
     from minidem.scenario.tables import TABLES, tables_in, valid_keys
 
     found = 0

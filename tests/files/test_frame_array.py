@@ -93,6 +93,11 @@ def test_arithmetic_and_functions(lazy):
         np.asarray(lazy, copy=False)
 
 
+def test_numbers_of_a_file_are_not_changed_in_place(lazy):
+    with pytest.raises(TypeError, match=r"read-only; change a copy: numpy.asarray"):
+        lazy -= 1.0
+
+
 def test_a_frame_of_a_run_on_disk_is_read_alone(tmp_path, monkeypatch):
     """Of the file itself: HDF5 is asked for one row."""
     minidem.run(scene("rods"), tmp_path / "run").trajectory.close()

@@ -23,6 +23,7 @@ from minidem.cli.terminal import film_bar, progress_bar
 from minidem.files.spreadsheets import FORMULA, cell_text, csv_text
 from minidem.files.whole import beside, is_leftover, write_whole
 from minidem.printable import printable
+from minidem.running.progress import Progress
 from minidem.scenario.reading import load, parse
 from minidem.shapes.sphere_files import read_spheres
 from minidem.study.plan import load_study
@@ -402,8 +403,8 @@ def test_progress_shows_names_as_they_are(monkeypatch, bar):
     with open(there, "w") as terminal, monkeypatch.context() as patched:
         patched.setattr(sys, "stderr", terminal)
         patched.setenv("TERM", "xterm")
-        with bar(f"[b]{NOT_UTF8}[/b]", False):
-            pass
+        with bar(f"[b]{NOT_UTF8}[/b]", False) as update:
+            update(*((1, 2) if bar is film_bar else (Progress(1, 2, 1e-5),)))
     said = b""
     with suppress(OSError):  # at the end
         while b"[b]run" not in said:

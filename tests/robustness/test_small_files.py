@@ -108,11 +108,16 @@ def study_of(base):
     return path
 
 
-@pytest.mark.parametrize("place", PLACES, ids=lambda place: place.__name__)
-@pytest.mark.parametrize("name", READERS)
+@pytest.mark.parametrize(
+    ("name", "place"),
+    [
+        (name, place)
+        for name in READERS
+        for place in PLACES
+        if name not in ("scenario.toml", "study.toml") or place not in (pipe, endless)  # users may name a pipe: see below
+    ],
+)
 def test_what_is_no_small_file_is_refused(tmp_path, name, place):
-    if name in ("scenario.toml", "study.toml") and place in (pipe, endless):
-        return  # the user may name a pipe there: see below
     path = tmp_path / name
     place(path)
     with pytest.raises(InputError) as caught:

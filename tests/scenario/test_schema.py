@@ -56,7 +56,8 @@ def test_examples_fit_the_schema_they_name(path):
 SAMPLES = [
     -2, -1, -1.0, -0.5, 0, 0.0, 1e-200, 0.25, 0.4999, 0.5, 0.7, 0.75, 1, 1.0, 2, 2.5, 250, 10_000, 10_001, 10**7,
     10**7 + 1, 10**9, 10**9 + 1, 1e99, 1e101, 2**63 - 1, 2**63, True, False, "", "plain", "corrected", "spheres", "mesh",
-    "spiral", "a b", "0.1 rayleigh", "drift 1e-5", "0.1 raleigh", ".hidden", "x" * 64, "x" * 65, [], [1], [1, 2, 3],
+    "spiral", "a b", "0.1 rayleigh", "drift 1e-5", "drift\t1e-5", "0.1\trayleigh",
+    "0.1 raleigh", ".hidden", "x" * 64, "x" * 65, [], [1], [1, 2, 3],
     [1.0, -2, 3], [1, "2", 3], [1, 2, 3, 4], [1, 2, 3, 4, 5], {"a": 1},
 ]  # fmt: skip
 

@@ -1,6 +1,7 @@
 """How pictures look: whole spheres, soft light, backgrounds, colour scales, cameras, scale bars."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,8 +13,11 @@ from minidem.scenario.reading import parse
 from minidem.views.camera import direction
 from minidem.views.colours import ORANGE, SIDES, rgb, scaled_colours
 from minidem.views.look import CAMERAS, Look, checked_look
-from minidem.views.overlays import bar_figure, length_text, put_scale_bar, round_length
+from minidem.views.overlays import bar_figure, length_text, put_scale_bar, round_length, text_height
 from minidem.views.pictures import picture
+from minidem.views.plotter import new_plotter
+from minidem.views.scene import Scene
+from minidem.views.space import shown_space
 
 OPEN = """\
 schema = 1
@@ -165,6 +169,34 @@ def test_labels_of_the_scale_do_not_overlap(span, height, title):
     assert all(not box.overlaps(axis.get_window_extent()) for box in boxes[: len(labels)])
 
 
+@pytest.mark.parametrize("value", [0.0, 2.5])
+def test_the_scale_of_equal_numbers_has_one_label(value, tmp_path):
+    """No range is invented: one label in the middle, and one colour, that of the bodies."""
+    figure = bar_figure("speed (m/s)", (value, value), "viridis", 720, "#222222")
+    figure.draw_without_rendering()
+    axis = figure.axes[0]
+    low, high = axis.get_ylim()
+    assert [label.get_text() for label in axis.get_yticklabels()] == [f"{value:g}"]
+    assert axis.get_yticks().tolist() == [value] and value == (low + high) / 2
+    middle = scaled_colours(np.array([0.5]), (0.0, 1.0))[0]
+    assert (scaled_colours(np.array([value]), (value, value))[0] == middle).all()
+    image = image_of(run_of(speeds=(value,)), tmp_path, "speed")
+    bar = image[60:180, 240:][(np.abs(image[60:180, 240:] - middle) <= 1).all(axis=2)]
+    assert len(bar) > 300  # pixels of this very colour, which light does not change
+
+
+def test_speeds_that_differ_by_round_off_are_one(tmp_path):
+    trajectory = run_of(speeds=(1.0,))
+    plotter = new_plotter(SIZE, off_screen=True)
+    scene = Scene(plotter, trajectory, shown_space(trajectory, [trajectory[0]]), "speed", False)
+    frames = [trajectory[0], replace(trajectory[1], velocity=trajectory[1].velocity * (1 + 1e-15))]
+    scene.use("speed", frames)
+    assert scene.range == (1.0, 1.0)
+    scene.use("speed", [frames[0], replace(frames[1], velocity=2 * frames[0].velocity)])
+    assert scene.range == (1.0, 2.0)
+    plotter.close()
+
+
 def test_range_and_colour_map(tmp_path):
     """A speed of 1 m/s is the middle of 0 to 2, the top of 0 to 1, and another colour on another map."""
     trajectory = run_of(speeds=(1.0,))
@@ -208,6 +240,15 @@ def test_the_scale_bar_is_as_long_as_it_says(ball, tmp_path):
     length = dark[rows[0]].sum()
     distance = 0.015 / np.sin(np.radians(15))  # the camera is farther away than this
     assert 1.0 < across / length * 0.01 / 0.03 < 1 / np.sqrt(1 - (0.015 / distance) ** 2)
+
+
+@pytest.mark.parametrize("size", [(320, 240), (640, 480), (1920, 1440)])
+def test_the_text_of_the_scale_bar_is_clear_of_it(size):
+    canvas = Image.new("RGB", size, "white")
+    put_scale_bar(canvas, 1000.0, "#000000")
+    rows = np.nonzero((np.asarray(canvas).max(axis=2) < 200).any(axis=1))[0]
+    (gap,) = np.diff(rows)[np.diff(rows) > 1] - 1
+    assert gap >= max(3, 0.3 * text_height(size[1]))
 
 
 def test_lengths():

@@ -58,6 +58,11 @@ def test_runs(minidem_command, directory):
     alone = minidem_command("plot", "spiral")
     assert alone.code == 0 and alone.stdout.splitlines()[1].startswith("spiral, dt 4e-05 s  ok")
     assert is_a_picture(directory / "spiral" / "plot.png")
+    few = minidem_command("plot", "spiral", "buss", "--label", "one")
+    assert few.code == 2 and "--label: 1 given for 2 directories; give one for each" in few.stderr
+    named = minidem_command("plot", "spiral", "buss", "--label", "first", "--label", "second of $2", "--out", "named.svg")
+    assert named.code == 0 and named.stdout.splitlines()[1].startswith("first ")
+    assert all(f">{label}</text>" in (directory / "named.svg").read_text() for label in ("first", "second of $2"))
     both = minidem_command("plot", "spiral", "buss", "--json")
     assert both.json["files"] == ["energy.png", "energy.svg", "energy.csv"] and is_a_picture("energy.png")
     assert [run["integrator"] for run in both.json["runs"]] == ["spiral", "buss"]
@@ -130,6 +135,8 @@ def test_nothing_of_a_figure_is_cut_off_or_covered(study, columns):
         (("sweep", "--out", "box.toml/plot"), ("--out", "box.toml/plot", "cannot be written")),
         (("sweep", "--out", 300 * "a"), ("--out", "aaa", "cannot be written")),
         (("sweep", "--out", "sweep"), ("--out", "sweep is a directory", "sweep/plot")),
+        (("sweep", "--label", "a", "--label", "b"), ("--label: 2 given for 1 directories", "one for each")),
+        (("sweep", "--label", "a"), ("--label a", "is for runs", "sweep is a study")),
         (("sweep", "--columns", "3"), ("--columns 3", "1 or 2")),
         (("sweep", "--xlim", "2:1"), ("--xlim 2:1", "LOW:HIGH")),
         (("sweep", "--ylim", "0:1"), ("--ylim 0:1", "logarithmic", "positive")),

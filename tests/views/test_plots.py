@@ -374,6 +374,54 @@ def test_equal_runs_are_told_apart_by_directory(run_dir, tmp_path):
     assert len(colours) == 2
 
 
+def test_edges_that_differ_are_named(run_dir, tmp_path):
+    minidem.run(parse(BOX).with_changes({"contact.edges": "corrected"}), tmp_path / "corrected", threads=1)
+    labels = [run["label"] for run in plot_of([run_dir, tmp_path / "corrected"]).report["runs"]]
+    assert labels == ["spiral, dt 4e-05 s, edges plain", "spiral, dt 4e-05 s, edges corrected"]
+    assert plot_of([tmp_path / "corrected"]).report["runs"][0]["label"] == "spiral, dt 4e-05 s"
+
+
+def test_labels_that_are_given(run_dir, tmp_path):
+    other = shutil.copytree(run_dir, tmp_path / "other")
+    plot = plot_of([run_dir, other], labels=["a", "b"])
+    assert [run["label"] for run in plot.report["runs"]] == ["a", "b"]
+    assert [line.get_label() for line in plot.figure.axes[1].lines] == ["a", "b"]
+    assert [run["label"] for run in plot_of([run_dir, other, run_dir], labels=["a", "b", "c"]).report["runs"]] == ["c", "b"]
+
+
+def with_totals(run_dir, directory, change):
+    """A copy of a run with other total energies: those that `change` makes of the true ones."""
+    copy = shutil.copytree(run_dir, directory)
+    with h5py.File(copy / "trajectory.h5", "r+") as file:
+        total = file["observables/total/value"]
+        total[:] = change(total[:])
+    return copy
+
+
+def test_both_panels_have_the_same_times(run_dir, tmp_path):
+    """Also if the first rows have no deviation, which the logarithmic axis leaves out."""
+    late = with_totals(run_dir, tmp_path / "late", lambda total: np.where(np.arange(11) < 6, total[0], 1.01 * total[0]))
+    figure = plot_of([late]).figure
+    figure.draw_without_rendering()
+    energies, deviations = figure.axes
+    assert energies.get_xlim() == deviations.get_xlim() and energies.get_xlim()[0] <= 0 < 0.04 <= energies.get_xlim()[1]
+
+
+@pytest.mark.parametrize("spread", [1e-3, 1e-8, 0.0])
+def test_total_energies_are_shown_without_an_offset(run_dir, tmp_path, spread):
+    """314.2 J and small differences: the numbers at the axis are energies, and all of a few digits."""
+    for k in (1, 2):
+        with_totals(run_dir, tmp_path / str(k), lambda total, k=k: 314.2 * (1 + k * spread * np.arange(11)))
+    figure = plot_of([tmp_path / "1", tmp_path / "2"]).figure
+    figure.draw_without_rendering()
+    axis = figure.axes[0].yaxis
+    assert axis.get_offset_text().get_text() == ""
+    (low, high), labels = figure.axes[0].get_ylim(), figure.axes[0].get_yticklabels()
+    shown = [label.get_text() for label in labels if low <= label.get_position()[1] <= high]
+    assert len(shown) >= 3 and len(set(shown)) == len(shown)
+    assert all(float(text) == pytest.approx(314.2, rel=0.06) and len(text) <= 8 for text in shown)
+
+
 def test_killed_run_is_plotted_up_to_its_last_row(run_dir, tmp_path):
     """Without a summary, the first row of the log is the energy to compare with."""
     killed = shutil.copytree(run_dir, tmp_path / "killed")

@@ -14,7 +14,7 @@ from minidem.files.trajectory import Frame, Planes
 from minidem.scenario.reading import parse
 from minidem.views import movie
 from minidem.views.camera import aim, rim
-from minidem.views.colours import BODY_COLOURS, IVORY, WALNUT, field_of, plain_colours, rgb, scaled_colours
+from minidem.views.colours import BODY_COLOURS, IVORY, WALNUT, field_of, fields_of, plain_colours, rgb, scaled_colours
 from minidem.views.pictures import frame_at
 from minidem.views.space import Space, shown_space, some_frames
 from minidem.views.viewer import state_of
@@ -89,6 +89,15 @@ def test_state_of_a_body(trajectory):
     for name in ("position", "velocity", "orientation", "angular_velocity"):
         assert ", ".join(f"{value:.6g}" for value in getattr(frame, name)[1]) in text
     assert f"{field_of(trajectory, frame, 'energy')[1]:.6g} J" in text
+
+
+def test_bodies_of_a_run_with_few_fields():
+    """Only what it has recorded is offered and printed."""
+    fields = {"output.fields": ["position", "orientation"], "output.frames": 2}
+    with minidem.run(parse(SCENE).with_changes(fields | {"time.end": 1e-4})).trajectory as trajectory:
+        assert fields_of(trajectory) == ["species", "body"]
+        lines = [line.split("(")[0].strip() for line in state_of(trajectory, 1, 0).splitlines()[1:]]
+        assert lines == ["position", "orientation"]
 
 
 # --- the camera ----------------------------------------------------------------------------------------------

@@ -42,7 +42,10 @@ class KeptKernels(NullCache):
         except Exception as error:
             reason = error if isinstance(error, Unsealed) else f"cannot be loaded ({type(error).__name__}: {error})"
             drop(path)
-            tell("kernel", f"{path} {reason}; it was removed, and the kernel is compiled anew, as with any other such file")
+            tell(
+                "kernel",
+                f"{path} {reason}; it was removed, and the kernel is compiled anew; further such files are not reported",
+            )
             return None
 
     def save_overload(self, signature: Any, result: Any) -> None:
