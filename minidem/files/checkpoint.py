@@ -54,22 +54,27 @@ def resolves_to(then: dict[str, str], scenario: Scenario) -> bool:
         return False
 
 
+COMPARED, SHOWN, WIDTH = 10_000, 30, 200  # lines of a text; of them, and characters of a line, in a message
+
+
 def differences(then: dict[str, str], now: dict[str, str], but: tuple[str, ...] = ()) -> list[str]:
     """Lines that say how two origins differ, except in the entries `but`."""
     lines = []
     for name in [name for name in now | then if name not in but and then.get(name) != now.get(name)]:
         old, new = then.get(name, "none"), now.get(name, "none")
         if name.endswith(".toml"):
-            changes = list(difflib.unified_diff(old.splitlines(), new.splitlines(), n=0, lineterm=""))[2:]
-            lines += [f"{name}:", *(f"  {line}" for line in changes if not line.startswith("@@"))]
+            before, after = (text.splitlines()[:COMPARED] for text in (old, new))
+            changes = [line for line in difflib.unified_diff(before, after, n=0, lineterm="") if not line.startswith("@@")][2:]
+            lines += [f"{name}:", *(f"  {line}" for line in changes[:SHOWN])]
+            lines += [f"  ... and {len(changes) - SHOWN} lines more"] if len(changes) > SHOWN else []
         elif name.startswith("clump."):
             lines.append(f"{name}: its spheres or masses have changed; was a file edited?")
         elif name.startswith("plugin."):
             what = "it was not from a plugin before" if old == "none" else f"its SHA-256 was {old[:16]}..., is {new[:16]}"
             lines.append(f"{name}: the plugin has changed: {what}")
         else:
-            lines.append(f"{name}: was {old}, is {new}")
-    return lines
+            lines.append(f"{name}: was {old[:WIDTH]}, is {new[:WIDTH]}")
+    return [line[:WIDTH] for line in lines]
 
 
 def write_checkpoint(directory: Path, checkpoint: Checkpoint, units: Mapping[str, str]) -> None:

@@ -76,6 +76,8 @@ def check_checkpoint(last: Checkpoint, scenario: Scenario, model: Model, values:
     fits = fits and all(isinstance(count, int) and 0 <= count <= limit for count, limit in counts)
     fits = fits and all(offsets.ndim == 1 and offsets.dtype == np.int64 for offsets in last.places.values())
     fits = fits and 0 <= int(state["step"]) <= model.steps and 0 <= last.wall_s < LONGEST
+    fits = fits and 0 <= state["earlier_account"][2] < 2**63 and not state["earlier_account"][1] < 0
+    fits = fits and not (state["account/edge_scale"] < 0).any()
     fits = fits and np.array_equal(np.sort(state["rank"]), np.arange(n))
     fits = fits and bool(((state["places/sphere"] >= 0) & (state["places/sphere"] < model.spheres)).all())
     if not fits:

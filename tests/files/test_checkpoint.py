@@ -268,6 +268,9 @@ def test_differences_of_origins():
     assert differences(then, now) == lines
     assert differences(then, now, but=("scenario.toml", "clump.rod")) == [lines[3], *lines[5:]]
     assert differences(then, dict(then)) == []
+    long = "\n".join(str(number) for number in range(100))
+    assert differences({"x.toml": long}, {"x.toml": ""})[30:] == ["  -29", "  ... and 70 lines more"]
+    assert [len(line) for line in differences({"numba": "1" * 9999}, {"numba": "2"})] == [200]
     assert differences({}, {"x.toml": "one\ntwo"}) == ["x.toml:", "  -none", "  +one", "  +two"]
 
 

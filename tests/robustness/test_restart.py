@@ -464,6 +464,7 @@ def test_checkpoint_of_something_else(stopped):
     """Whole, but not of these bodies."""
     last = read_checkpoint(stopped / "checkpoint.h5")
     wrong = {"bodies/position": np.zeros((3, 5)), "rank": np.zeros(16, np.int64)}
+    wrong |= {"earlier_account": np.array([0.0, 0.0, np.inf]), "account/edge_scale": np.array([-1.0])}
     wrong |= {"bodies/spin": np.zeros((3, 16), np.float32), "step": np.array(33.0)}
     for name, values in wrong.items():
         write_checkpoint(stopped, replace(last, state=last.state | {name: values}), UNITS)
