@@ -64,7 +64,8 @@ def differences(then: dict[str, str], now: dict[str, str], but: tuple[str, ...] 
         old, new = then.get(name, "none"), now.get(name, "none")
         if name.endswith(".toml"):
             before, after = (text.splitlines()[:COMPARED] for text in (old, new))
-            changes = [line for line in difflib.unified_diff(before, after, n=0, lineterm="") if not line.startswith("@@")][2:]
+            found = difflib.unified_diff(before, after, n=0, lineterm="")
+            changes = [line for line in found if not line.startswith("@@")][2:]
             lines += [f"{name}:", *(f"  {line}" for line in changes[:SHOWN])]
             lines += [f"  ... and {len(changes) - SHOWN} lines more"] if len(changes) > SHOWN else []
         elif name.startswith("clump."):

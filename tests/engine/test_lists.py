@@ -303,6 +303,17 @@ def test_lists_that_die_young_are_made_with_a_larger_skin():
     assert world.lists.age[0] == 0
 
 
+def test_close_lists_know_for_how_many_steps_they_are_in_use():
+    """From the first step on; forces that are found again at the same step do not count."""
+    templates = templates_of([np.array([[0.0, 0.0, 0.0, 1.0]])])
+    bodies = bodies_of(templates, [0, 0], [[0, 0, 0], [2.2, 0, 0]], [[1, 0, 0, 0]] * 2)
+    world = listed_world(bodies, templates, walls_of([], []), np.ones((1, 1)), 0.5)
+    for steps, age in ((0, 0), (7, 7), (0, 7), (1, 8)):
+        find_forces(world)
+        go_on(world, steps, 1e-3, (0.0, 0.0, 0.0))
+        assert world.close.age.tolist() == [age]
+
+
 # --- results do not depend on the lists ---------------------------------------------------------------------
 
 CHUNKS, CHUNK = 40, 25  # steps
@@ -442,6 +453,37 @@ def test_pairs_are_listed_some_steps_before_they_touch(step, against):
         assert touches
         places, now = world.spheres.place.reshape(4, -1, 4)[:, :, :3], world.team.step[0]
         assert all(np.isfinite(places[(now - back) % 4]).all() for back in range(3))
+
+
+@pytest.mark.parametrize("axis", range(3))
+def test_pairs_of_a_ball_that_is_suddenly_fast_are_listed_in_time(axis):
+    """It has rested for so long that the lists are the closest, flies off at 1 m/s and hits a wall in the fourth step."""
+    templates, dt, ahead = templates_of([np.array([[0.0, 0.0, 0.0, 1.0]])]), 0.02, np.eye(3)[axis]
+    bodies = bodies_of(templates, [0], [-1.07 * ahead], [[1, 0, 0, 0]])
+    walls, edges = walls_of([[0, 0, 0]], [-ahead]), edges_of(1.5, True, dt)
+    world = make_world(bodies, templates, walls, np.full((1, 1), 1e-18), skin=0.02, edges=edges)
+    make_lists(world, 0.02)
+    find_forces(world)
+    world.close.age[0] = 10**6
+    bodies.velocity[axis] = 1.0
+    for number in range(1, 5):
+        go_on(world, 1, dt, (0.0, 0.0, 0.0))
+        world.team.step[0] = number
+        assert world.account.entered.sum() == (number == 4)
+    places = world.spheres.place.reshape(4, -1, 4)[:, :, :3]
+    assert all(np.isfinite(places[(4 - back) % 4]).all() for back in range(3))
+
+
+@pytest.mark.parametrize("steps", [1, 40])
+def test_the_account_of_plain_edges_is_complete_when_steps_end(steps):
+    """The one edge that comes is in it, be it of the last of the steps or of one before."""
+    world, _ = next(approaching(0.02, 0.0, "ball", edges_of(1.5, False, 1.0)))
+    for _ in range(40 // steps):
+        go_on(world, steps, 1.0, (0.0, 0.0, 0.0))
+        world.team.step[0] += steps
+        x = world.bodies.position[0]
+        assert (world.account.edge_scale.sum() > 0) == (x[0] - x[1] < 2.0)
+    assert x[0] - x[1] < 2.0
 
 
 def test_where_spheres_were_before_they_were_listed_is_not_known():

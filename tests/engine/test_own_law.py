@@ -153,6 +153,16 @@ def test_wrong_results(contact, got):
         contact_law("mine")
 
 
+def test_a_contact_time_that_fails():
+    """Three lines say where and why: the function is not the package's own."""
+    minidem.laws.register("mine", spring, lambda a, b: 1.0, lambda constant, *_: 1.0 / constant, edge_power=1.0)
+    with pytest.raises(
+        minidem.InputError,
+        match=r'line [0-9]+: contact law "mine": contact_time fails\n  ZeroDivisionError: float div.*\n  `minidem new',
+    ):
+        contact_law("mine").contact_time(0.0, 1.0, 1.0, 1.0)
+
+
 @pytest.mark.parametrize(
     ("constant", "message"),
     [

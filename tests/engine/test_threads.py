@@ -65,6 +65,43 @@ def world_of(model, threads=1, skin=0.0):
     return hertz_world(model.bodies(), model.templates, model.walls, modulus_of(model), threads, skin)
 
 
+# --- motion -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_bodies_of_every_block_fly_and_turn_alike(threads):
+    """Equal dumb-bells, far from each other, with the same velocity and spin; each step counts once for the lists."""
+    count, steps = 2 * BLOCK + 10, 3
+    place = np.stack(np.meshgrid(*[10.0 * np.arange(11)] * 3), axis=-1).reshape(-1, 3)[:count]
+    templates = templates_of([np.array([[-0.5, 0.0, 0.0, 0.5], [0.5, 0.0, 0.0, 0.5]])])
+    bodies = bodies_of(templates, [0] * count, place, [[1, 0, 0, 0]] * count)
+    bodies.velocity[:], bodies.spin[:, :count] = [[1.0], [2.0], [3.0]], [[3.0], [2.0], [1.0]]
+    world = hertz_world(bodies, templates, walls_of([], []), np.ones((1, 1)), threads, skin=1.0)
+    find_forces(world)
+    go_on(world, steps, 0.01, (0.0, 0.0, -10.0))
+    assert world.close.age.tolist() == [steps]
+    fallen = -10.0 * 0.01**2 * steps * (steps + 1) / 2
+    expected = place + np.array([0.03, 0.06, 0.09 + fallen])
+    np.testing.assert_allclose(bodies.position.T, expected, rtol=0, atol=1e-12)
+    assert (bodies.orientation[:, :count] == bodies.orientation[:, :1]).all() and bodies.orientation[0, 0] < 1
+
+
+def test_bodies_of_any_block_outdate_the_lists():
+    """Two balls of the last block, too far from each other for the lists, meet; all others rest."""
+    count = BLOCK + 2
+    place = np.stack(np.meshgrid(*[10.0 * np.arange(9)] * 3), axis=-1).reshape(-1, 3)[:count]
+    place[-1] = place[-2] + [3.0, 0.0, 0.0]
+    templates = templates_of([np.array([[0.0, 0.0, 0.0, 1.0]])])
+    bodies = bodies_of(templates, [0] * count, place, [[1, 0, 0, 0]] * count)
+    bodies.velocity[0, -2:] = 0.1, -0.1
+    world = hertz_world(bodies, templates, walls_of([], []), np.full((1, 1), 1e-9), skin=0.2)
+    find_forces(world)
+    assert pairs_listed(world)[0].size == 0
+    for touches in (False, True):
+        go_on(world, 4, 1.0, (0.0, 0.0, 0.0))
+        assert (world.touching.elastic.sum() > 0) == touches
+
+
 # --- lists and forces ---------------------------------------------------------------------------------------
 
 

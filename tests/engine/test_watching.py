@@ -134,7 +134,7 @@ def test_an_overlap_of_just_the_limit_is_allowed():
 
 def test_the_first_overlap_stays():
     """Of those in the batch, and of an earlier one."""
-    pair = np.array([0, 1, 2, 0, 2, 0, 3, 0], np.uint32)  # apart, too deep, too deep
+    pair = np.array([0, 1, 2, 2, 2, 0, 3, 0], np.uint32)  # apart, too deep, too deep, and no contact of the batch
     alarm = np.zeros((1, 4))
     looked_at(3, pair, ROOM, PLACE, WALLS, 3, Limits(overlap=0.1), alarm[0])
     assert alarm[0].tolist() == [TOO_DEEP, pytest.approx(0.5), 1, 0]
@@ -166,21 +166,36 @@ def test_steps_to_the_next_inspection(start, end, steps):
     assert until(team_of(False, start, end)) == -1
 
 
-@pytest.mark.parametrize(("start", "steps", "seen"), [(240, 100, 250), (0, 600, 250), (260, 600, 500), (3, 40, 43)])
-def test_an_inspection_in_time(start, steps, seen):
-    """A ball flies too fast from the start: the motion ends at the next inspection, which is due at the last step, too."""
+def flight(start, steps, travel, gravity):
+    """A world of balls that fly for some steps of 10 ms, or until one moves by more than `travel` in a step; and the step at
+    which that is."""
     world = hertz_world(moving(), templates_of([BALL]), walls_of([], []), np.ones((1, 1)))
-    world = world._replace(team=world.team._replace(limits=Limits(travel=0.001, motion=True)))
+    world = world._replace(team=world.team._replace(limits=Limits(travel=travel, motion=True)))
     world.team.step[:] = start, start + steps
-    arguments = rotation("spiral").advance, *contact_law("hertz").pointers(world), world, True
-    made, pending = advance(0, 0, 1e-2, (0.0, 0.0, 0.0), *arguments)
+    arguments = rotation("spiral").advance, *contact_law("hertz").pointers(world), world
+    made, pending = advance(0, 0, 1e-2, (0.0, 0.0, 0.0), *arguments, True)
     assert (made, pending) == (0, False) or pending
     while pending:
         make_room(world)
-        made, pending = advance(0, 0, 1e-2, (0.0, 0.0, 0.0), *arguments)
-    made, pending = advance(0, steps, 1e-2, (0.0, 0.0, 0.0), *arguments[:-1], False)
-    assert (start + made, pending) == (seen, False)
+        made, pending = advance(0, 0, 1e-2, (0.0, 0.0, 0.0), *arguments, True)
+    made, pending = advance(0, steps, 1e-2, gravity, *arguments, False)
+    assert not pending
+    return world, start + made
+
+
+@pytest.mark.parametrize(("start", "steps", "seen"), [(240, 100, 250), (0, 600, 250), (260, 600, 500), (3, 40, 43)])
+def test_an_inspection_in_time(start, steps, seen):
+    """A ball flies too fast from the start: the motion ends at the next inspection, which is due at the last step, too."""
+    world, end = flight(start, steps, 0.001, (0.0, 0.0, 0.0))
+    assert end == seen
     assert world.team.alarm[0, :3].tolist() == [TOO_FAR, pytest.approx(1.4e-2, rel=1e-12), 1]
+
+
+def test_inspections_go_on():
+    """Balls that fall are too fast after the first inspection: the second one ends the motion."""
+    world, end = flight(0, 600, 0.3, (0.0, 0.0, -10.0))
+    assert end == 2 * INSPECT_EVERY
+    assert world.team.alarm[0, 0] == TOO_FAR
 
 
 def test_inspections_are_as_rare_as_documented():

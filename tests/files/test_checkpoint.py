@@ -164,6 +164,16 @@ def test_what_is_no_file(tmp_path):
     assert_damaged(tmp_path / CHECKPOINT)
 
 
+def test_a_pipe_is_not_read(tmp_path):
+    """It might never end."""
+    os.mkfifo(tmp_path / CHECKPOINT)
+    pipe = os.open(tmp_path / CHECKPOINT, os.O_RDWR | os.O_NONBLOCK)
+    os.write(pipe, bytes(1000))
+    assert_damaged(tmp_path / CHECKPOINT)
+    assert len(os.read(pipe, 2000)) == 1000
+    os.close(pipe)
+
+
 @pytest.mark.parametrize("layout", [b"4", b"6", b"55"])
 def test_another_layout(tmp_path, layout):
     write(tmp_path)
@@ -216,6 +226,36 @@ def test_a_file_that_does_not_hold_its_numbers(tmp_path, replaced):
     with h5py.File(path, "r") as file:
         assert file[name][()].shape == values.shape  # HDF5 has no objections
     assert_damaged(path)
+
+
+def test_names_may_declare_no_more_bytes_than_the_file_has(tmp_path):
+    """They may be links to one dataset: a small file could unfold to any size."""
+    path = tmp_path / CHECKPOINT
+
+    def twice(count):
+        """Write a state with two names of `count` bytes. Returns the bytes that all names declare less those of the file."""
+        write_checkpoint(tmp_path, replace(WHOLE, state={"bytes": np.ones(count, np.uint8)}), {"bytes": "1"})
+        with h5py.File(path, "r+") as file:
+            file["state/again"] = file["state/bytes"]
+            declared = []
+            file.visit_links(lambda name: declared.append(getattr(file[name], "nbytes", 0)))
+        sealed(path)
+        return sum(declared) - path.stat().st_size
+
+    just = 10_000 - twice(10_000)
+    assert twice(just) == 0 and len(read_checkpoint(path).state["again"]) == just
+    assert twice(just + 1) == 1
+    assert_damaged(path)
+
+
+@pytest.mark.parametrize(("count", "refused"), [(1000, False), (1001, True)])
+def test_a_state_of_very_many_arrays_is_refused(tmp_path, count, refused):
+    state = {f"a{k}": np.array(k) for k in range(count)}
+    write_checkpoint(tmp_path, replace(WHOLE, state=state), dict.fromkeys(state, "1"))
+    if refused:
+        assert_damaged(tmp_path / CHECKPOINT)
+    else:
+        assert read_checkpoint(tmp_path / CHECKPOINT).state == state
 
 
 @pytest.mark.parametrize("name", ["state", "origin", "frames", "rows", "wall_s"])
@@ -272,6 +312,14 @@ def test_differences_of_origins():
     assert differences({"x.toml": long}, {"x.toml": ""})[30:] == ["  -29", "  ... and 70 lines more"]
     assert [len(line) for line in differences({"numba": "1" * 9999}, {"numba": "2"})] == [200]
     assert differences({}, {"x.toml": "one\ntwo"}) == ["x.toml:", "  -none", "  +one", "  +two"]
+
+
+def test_differences_of_plugins():
+    """By the first digits of their SHA-256."""
+    old, new = "0123456789abcdef" * 4, "fedcba9876543210" * 4
+    changed = ["plugin.law: the plugin has changed: its SHA-256 was 0123456789abcdef..., is fedcba9876543210"]
+    assert differences({"plugin.law": old}, {"plugin.law": new}) == changed
+    assert differences({}, {"plugin.law": new}) == ["plugin.law: the plugin has changed: it was not from a plugin before"]
 
 
 def test_scenarios_are_compared_by_what_they_mean():

@@ -370,6 +370,13 @@ def test_limit_of_the_time_step(spinning, key, scale):
             check_time_step(Simulation.from_model, scenario, longer, "ball.toml")
 
 
+def test_contacts_of_no_duration_are_refused_too(spinning):
+    """A law of a plugin may say so."""
+    model = replace(spinning.model, law=spinning.model.law._replace(contact_time=lambda *of: 0.0))
+    with pytest.raises(InputError, match=r" is any number of times the shortest contact \(guard.contact = 1\); take "):
+        check_time_step(Simulation.from_model, ball(), model, "ball.toml")
+
+
 def test_notes_are_warnings_of_the_caller():
     """Python shows the line that called."""
     with pytest.warns(UserWarning, match="Rayleigh times") as found:

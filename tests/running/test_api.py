@@ -487,7 +487,7 @@ def test_import_loads_little():
 def test_a_run_leaves_the_process_as_it_was(falling):
     script = f"""
 import os, signal, sys, warnings
-import h5py, numba, numpy, pydantic  # some have filters of their own
+import h5py, numba, numpy, pydantic, scipy.sparse  # some have filters of their own
 before = dict(os.environ), list(warnings.filters), [signal.getsignal(k) for k in (2, 15)], sys.excepthook
 import minidem
 minidem.run({str(falling)!r})

@@ -430,6 +430,14 @@ def contents(directory):
     return {path.name: path.read_bytes() for path in directory.rglob("*") if path.is_file()}
 
 
+def test_a_run_that_has_ended_stays_as_it_ended(scenario, tmp_path):
+    """Whatever happens to the program afterwards."""
+    with pytest.raises(KeyError), Recorder(tmp_path / "run", scenario, build_model(scenario), "") as recorder:
+        recorder.finish({"status": "ok"})
+        raise KeyError
+    assert manifest_of(tmp_path / "run")["status"] == "ok"
+
+
 def test_earlier_run_is_not_overwritten(scenario, tmp_path):
     short = scenario.with_changes({"time.end": DT})
     minidem.run(short, tmp_path / "run")
