@@ -10,7 +10,7 @@ from fuzz import shared_out
 
 def test_damaged_files_are_read_or_refused(long):
     """In a process of its own, which has children."""
-    inputs = 100_000 if long else 600
+    inputs = 100_000 if long else 300
     command = [sys.executable, Path(__file__).with_name("fuzz.py"), "--inputs", str(inputs), "--json"]
     done = subprocess.run(command, stdout=subprocess.PIPE)
     found = json.loads(done.stdout)

@@ -31,7 +31,7 @@ from minidem.study.conduct import Options, conduct
 from minidem.study.records import read_records, results_of
 
 PACKAGE = Path(minidem.__file__).parent
-CUTS = {"interrupted": 20, "replaced": 10, "changed": 10, "swept": 5}  # with random losses, in the short version
+CUTS = {"interrupted": 12, "replaced": 6, "changed": 10, "swept": 5}  # with random losses, in the short version
 MANY = 100  # more cells than a study has
 RANDOM = 3  # random parts for each cut in the long version
 

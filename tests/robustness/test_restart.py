@@ -657,7 +657,7 @@ def test_killed_before_it_began(tmp_path):
         run(scene("rods"), tmp_path / "run")
 
 
-KILLS = {False: 50, True: 100}  # in each part
+KILLS = {False: 30, True: 100}  # in each part
 PARTS = {False: 1, True: 10}
 made = []  # the kills of each part
 
