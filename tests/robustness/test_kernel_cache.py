@@ -59,7 +59,8 @@ def kernels_in(folder):
 
 
 def assert_one_line(said, folder):
-    assert said.count("\n") == 1 and said.startswith(f"{folder}/") and said.endswith("; further such files are not reported\n")
+    assert said.count("\n") == 1 and said.startswith(f"{folder}/")
+    assert said.endswith("; further such files are not reported\n")
 
 
 def test_a_run_with_damaged_kernels(directory, good, tmp_path):
