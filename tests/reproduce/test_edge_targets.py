@@ -33,7 +33,14 @@ def test_random_walk():
         assert 0.9 < found[f"{scene}: share of the deviation that the account explains"] <= 1
 
 
-@pytest.mark.parametrize(("target", "dt", "gain"), [("edge-rods", "3.8e-05", 200), ("edge-chess", "2.8e-06", 30)])
+BOXES = [("edge-rods", "3.8e-05", 200), ("edge-chess", "2.8e-06", 30)]
+
+
+def pytest_generate_tests(metafunc):
+    if "gain" in metafunc.fixturenames:  # the chess box takes a minute
+        metafunc.parametrize(("target", "dt", "gain"), BOXES[: 2 if metafunc.config.getoption("--long") else 1])
+
+
 def test_boxes(target, dt, gain, tmp_path):
     """Slope 5/2 with plain edges (three seeds: within 0.7); a scheme of first order gains nothing."""
     outcome = reproduced(target, True, Studies(tmp_path))
