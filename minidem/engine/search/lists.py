@@ -26,6 +26,7 @@ LARGEST_FORESIGHT = 1.0  # what that may add to the skin, in mean bounding radii
 LARGEST_OF_MANY = 0.35
 # The same with the account of edges. Lists of lone spheres are dear and their candidates cheap; of clumps, the other way.
 LARGEST_OF_LONE, LARGEST_OF_CLUMPS = 0.45, 0.25
+IN_CACHE = 64  # blocks; lists of more lone spheres come from memory at each step, where short ones are faster
 
 
 @inlined
@@ -252,8 +253,9 @@ def renew_lists(me, world, spheres, step):
             mean_bounding += bounding / bodies.bounding_radius.size
         foresight = min(foresight, LARGEST_FORESIGHT * mean_bounding)
         skin = next_skin(lists.skin[0], lists.age[0], STEPS_PER_LIST, mean_bounding)
-        lone = lists.old_orientation.shape[1] == 0
-        largest = (LARGEST_OF_LONE if lone else LARGEST_OF_CLUMPS) if with_account else LARGEST_OF_MANY
+        lone, largest = lists.old_orientation.shape[1] == 0, LARGEST_OF_MANY
+        if with_account and (not lone or lists.wanted.size <= IN_CACHE):
+            largest = LARGEST_OF_LONE if lone else LARGEST_OF_CLUMPS
         largest *= mean_bounding
         skin = max(skin, 2.0 * foresight) if single else min(skin, largest)
         barrier(world.team)  # all threads have read the old skin and age
