@@ -41,9 +41,10 @@ LOOKS = {  # colour, marker, line style
 
 
 def style_of(integrator: str) -> dict[str, Any]:
-    """Colour, marker and line style of an integrator, for matplotlib; registered ones come after those of the package."""
+    """Colour, marker and line style of an integrator, for matplotlib; those without a row in LOOKS come after the others."""
     if integrator not in LOOKS:
-        return numbered_style(list(SCHEMES).index(integrator), integrator)
+        others = [name for name in SCHEMES if name not in LOOKS]
+        return numbered_style(len(LOOKS) + others.index(integrator), integrator)
     colour, marker, line = LOOKS[integrator]
     return {"color": colour, "linestyle": line, "marker": marker, "label": integrator}
 

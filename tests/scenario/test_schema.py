@@ -171,11 +171,11 @@ def test_rows_say_what_the_fields_are():
 
 
 def test_keys_of_contact_laws(monkeypatch):
-    monkeypatch.setitem(LAWS, "spring", Law("spring", "", "", 1.0, keys=("stiffness",)))
+    monkeypatch.setitem(LAWS, "spring", Law("spring", "", "", 1.0, keys=("springiness",)))
     found = schema.scenario_schema()["properties"]
     assert "spring" in found["contact"]["properties"]["law"]["anyOf"][0]["enum"]
-    assert 'contact.law = "spring"' in found["material"]["additionalProperties"]["properties"]["stiffness"]["description"]
-    assert any(row.key == "stiffness" and "spring" in row.default for row in schema.rows())
+    assert 'contact.law = "spring"' in found["material"]["additionalProperties"]["properties"]["springiness"]["description"]
+    assert any(row.key == "springiness" and "spring" in row.default for row in schema.rows())
 
 
 def test_defaults_are_those_of_the_reader(tmp_path):
